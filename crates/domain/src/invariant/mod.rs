@@ -1,0 +1,1 @@
+//! The invariants RR-1 … RR-10.

@@ -1,0 +1,65 @@
+use crate::time::Order;
+use serde::{Deserialize, Serialize};
+
+/// The order key of a presence: `2 × order`, and one more when absent, so that at a tie leaving wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PresenceKey(u64);
+
+impl PresenceKey {
+    /// The key of a join (present) or a leave (absent) of this order.
+    #[must_use]
+    pub const fn new(order: Order, present: bool) -> Self {
+        Self(2 * order.get() + if present { 0 } else { 1 })
+    }
+
+    /// From a stored key.
+    #[must_use]
+    pub const fn from_raw(raw: u64) -> Self {
+        Self(raw)
+    }
+
+    /// The number, at most 10^15 + 1.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+/// Is a member present? The greatest key wins, and the key's parity is the value, so that key and value
+/// can never disagree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Presence(PresenceKey);
+
+impl Presence {
+    /// The presence written by a join or leave of this order.
+    #[must_use]
+    pub const fn new(order: Order, present: bool) -> Self {
+        Self(PresenceKey::new(order, present))
+    }
+
+    /// From a stored key.
+    #[must_use]
+    pub const fn from_key(key: PresenceKey) -> Self {
+        Self(key)
+    }
+
+    /// The order key.
+    #[must_use]
+    pub const fn key(self) -> PresenceKey {
+        self.0
+    }
+
+    /// Present?
+    #[must_use]
+    pub const fn is_present(self) -> bool {
+        self.0.get() % 2 == 0
+    }
+
+    /// The later of two.
+    #[must_use]
+    pub fn merge(self, other: Self) -> Self {
+        self.max(other)
+    }
+}

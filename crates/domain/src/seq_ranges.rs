@@ -1,0 +1,119 @@
+//! Sets of seqs as sorted, disjoint, closed ranges.
+
+use crate::id::Seq;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// One closed range, `first ..= last`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(transparent)]
+pub struct SeqRange([Seq; 2]);
+
+impl SeqRange {
+    /// `first ..= last`, or nothing when they are the wrong way round or start at zero.
+    #[must_use]
+    pub fn new(first: Seq, last: Seq) -> Option<Self> {
+        (first <= last && first > Seq::ZERO).then_some(Self([first, last]))
+    }
+
+    /// First seq.
+    #[must_use]
+    pub const fn first(&self) -> Seq {
+        self.0[0]
+    }
+
+    /// Last seq.
+    #[must_use]
+    pub const fn last(&self) -> Seq {
+        self.0[1]
+    }
+
+    /// How many seqs, at least 1.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.0[1].get() - self.0[0].get() + 1
+    }
+}
+
+impl<'de> Deserialize<'de> for SeqRange {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let [first, last] = <[Seq; 2]>::deserialize(deserializer)?;
+        Self::new(first, last).ok_or_else(|| serde::de::Error::custom("a range must be [first, last] with first ≤ last"))
+    }
+}
+
+/// A set of seqs. In JSON: `[["1","4"],["9","9"]]`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, schemars::JsonSchema)]
+#[serde(transparent)]
+pub struct SeqRanges(Vec<SeqRange>);
+
+impl SeqRanges {
+    /// The union of ranges in any order.
+    pub fn from_ranges(mut ranges: Vec<SeqRange>) -> Self {
+        ranges.sort_unstable_by_key(SeqRange::first);
+        let mut merged: Vec<SeqRange> = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            match merged.last_mut() {
+                Some(last) if range.first() <= last.last().next() => {
+                    last.0[1] = last.last().max(range.last());
+                }
+                _ => merged.push(range),
+            }
+        }
+        Self(merged)
+    }
+
+    /// The set of single seqs in any order; zeros are left out.
+    pub fn from_seqs(seqs: impl IntoIterator<Item = Seq>) -> Self {
+        Self::from_ranges(seqs.into_iter().filter_map(|seq| SeqRange::new(seq, seq)).collect())
+    }
+
+    /// The ranges, ascending.
+    #[must_use]
+    pub fn ranges(&self) -> &[SeqRange] {
+        &self.0
+    }
+
+    /// Every seq, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = Seq> + '_ {
+        self.0.iter().flat_map(|range| {
+            (range.first().get()..=range.last().get()).filter_map(|n| Seq::new(n).ok())
+        })
+    }
+
+    /// How many seqs.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.0.iter().map(SeqRange::count).sum()
+    }
+
+    /// No seq at all?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Greatest seq.
+    #[must_use]
+    pub fn last(&self) -> Option<Seq> {
+        self.0.last().map(SeqRange::last)
+    }
+
+    /// Smallest seq.
+    #[must_use]
+    pub fn first(&self) -> Option<Seq> {
+        self.0.first().map(SeqRange::first)
+    }
+
+    /// Is `seq` in the set?
+    #[must_use]
+    pub fn contains(&self, seq: Seq) -> bool {
+        let at = self.0.partition_point(|range| range.last() < seq);
+        self.0.get(at).is_some_and(|range| range.first() <= seq)
+    }
+}
+
+impl<'de> Deserialize<'de> for SeqRanges {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::from_ranges(Vec::deserialize(deserializer)?))
+    }
+}

@@ -1,0 +1,13 @@
+//! The event log: where every fact goes first.
+//!
+//! [`EventLog`] is a port, shaped for Kafka: topics with partitions, consumer groups that keep positions,
+//! headers, look-up by time. [`partitioner`] says which partition a key belongs to, in every adapter alike.
+
+mod error;
+pub mod partitioner;
+mod port;
+mod record;
+
+pub use error::{LogError, LogErrorKind};
+pub use port::{Consumer, EventLog, Group, PolledEvent};
+pub use record::{NewRecord, Offset, Partition, Position, Record, TopicPartition};

@@ -1,0 +1,18 @@
+//! The receipt store: read arrays, messages, members, registers.
+//!
+//! [`ReceiptStore`] is a port, shaped for CQL: every write is an idempotent merge that reads nothing (a set
+//! that grows, a register whose greatest order key wins), so it may be repeated, reordered and raced.
+//! A write resolves when it is durable.
+
+mod error;
+pub mod lookup;
+mod port;
+mod row;
+
+pub use error::{StoreError, StoreErrorKind};
+pub use port::{
+    ConversationStore, MemberStore, MessageStore, ReadArrayStore, ReceiptStore, UserStore,
+};
+pub use row::{
+    Bucket, Conversation, MemberChange, Raise, ReadArrayAdd, UserConversation, UserConversationEntry,
+};

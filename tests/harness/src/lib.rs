@@ -1,0 +1,1 @@
+//! Starts the real readmark and talks to it, for the tests.
