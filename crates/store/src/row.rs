@@ -1,5 +1,6 @@
 //! Rows as they are read and written.
 
+use readmark_domain::counting::Member;
 use readmark_domain::id::{ConversationId, Endpoint, Seq, Uid};
 use readmark_domain::register::{Latest, PolicySwitches, Presence, ReadMark};
 use readmark_domain::time::TimeMs;
@@ -64,6 +65,18 @@ pub struct ReadArrayAdd {
     pub readers: Vec<Uid>,
 }
 
+/// How much longer than their message readers are kept, in milliseconds: clocks of writers differ, and readers
+/// must never expire before their message.
+pub const READERS_OUTLIVE_MESSAGE_MS: u64 = 60_000;
+
+impl ReadArrayAdd {
+    /// When these readers expire.
+    #[must_use]
+    pub const fn readers_expire_at(&self) -> TimeMs {
+        self.message_expires_at.plus_ms(READERS_OUTLIVE_MESSAGE_MS)
+    }
+}
+
 /// A user's registers in one conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UserConversation {
@@ -96,6 +109,29 @@ impl UserConversation {
         self.presence.is_some_and(Presence::is_present)
     }
 
+    /// Merges a written presence, and `joined` with it when it was a join.
+    pub fn apply_change(&mut self, change: &MemberChange) {
+        self.presence = self.presence.max(Some(change.presence));
+        self.joined = self.joined.max(change.joined.unwrap_or_default());
+    }
+
+    /// Merges one raised register; what is not greater changes nothing.
+    pub fn apply(&mut self, raise: &Raise) {
+        match raise {
+            Raise::Read { seq, read_at, endpoint } => {
+                let mark = ReadMark { seq: *seq, read_at: *read_at, endpoint: endpoint.clone() };
+                self.read = std::mem::take(&mut self.read).merge(mark);
+            }
+            Raise::Cleared(seq) => self.cleared = self.cleared.max(*seq),
+            Raise::Own(seq) => self.own = self.own.max(*seq),
+            Raise::Claimed(seq) => self.claimed = self.claimed.max(*seq),
+            Raise::Receipted(seq) => self.receipted = self.receipted.max(*seq),
+            Raise::Imported(seq) => self.imported = self.imported.max(*seq),
+            Raise::Muted(latest) => self.muted = self.muted.max(Some(*latest)),
+            Raise::MarkedUnread(latest) => self.marked_unread = self.marked_unread.max(Some(*latest)),
+        }
+    }
+
     /// The seq up to which nothing is unread.
     #[must_use]
     pub fn floor(&self) -> Seq {
@@ -105,6 +141,28 @@ impl UserConversation {
             cleared: self.cleared,
             own: self.own,
         })
+    }
+}
+
+/// Merges a written presence into a member's row.
+pub(crate) fn apply_change_to_member(member: &mut Member, change: &MemberChange) {
+    member.presence = member.presence.max(Some(change.presence));
+    member.joined = member.joined.max(change.joined.unwrap_or_default());
+}
+
+/// Merges the registers that a member's row has copies of.
+pub(crate) fn apply_raises_to_member(member: &mut Member, raises: &[Raise]) {
+    for raise in raises {
+        match raise {
+            Raise::Claimed(seq) => member.claimed = member.claimed.max(*seq),
+            Raise::Imported(seq) => member.imported = member.imported.max(*seq),
+            Raise::Read { .. }
+            | Raise::Cleared(_)
+            | Raise::Own(_)
+            | Raise::Receipted(_)
+            | Raise::Muted(_)
+            | Raise::MarkedUnread(_) => {}
+        }
     }
 }
 
@@ -143,4 +201,19 @@ pub enum Raise {
     Muted(Latest),
     /// Marked by hand: the greatest order wins.
     MarkedUnread(Latest),
+}
+
+impl Raise {
+    /// Does the member's row have a copy of this register?
+    pub(crate) const fn is_copied_to_member(&self) -> bool {
+        match self {
+            Self::Claimed(_) | Self::Imported(_) => true,
+            Self::Read { .. }
+            | Self::Cleared(_)
+            | Self::Own(_)
+            | Self::Receipted(_)
+            | Self::Muted(_)
+            | Self::MarkedUnread(_) => false,
+        }
+    }
 }
