@@ -73,7 +73,8 @@ impl ReadArray {
         new.dedup();
         if !new.is_empty() {
             self.0.extend_from_slice(&new);
-            self.0.sort_unstable();
+            // Two ascending runs: the stable sort merges them in one pass.
+            self.0.sort();
         }
         new
     }

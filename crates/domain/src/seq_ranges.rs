@@ -104,6 +104,32 @@ impl SeqRanges {
         self.0.first().map(SeqRange::first)
     }
 
+    /// In pieces of at most `max_seqs` seqs and `max_ranges` ranges each (both at least 1), ascending, so
+    /// that each fits a record however the seqs are scattered.
+    #[must_use]
+    pub fn split(&self, max_seqs: u64, max_ranges: usize) -> Vec<Self> {
+        let (max_seqs, max_ranges) = (max_seqs.max(1), max_ranges.max(1));
+        let mut pieces = Vec::new();
+        let (mut piece, mut seqs) = (Vec::new(), 0);
+        for range in &self.0 {
+            let mut rest = Some(*range);
+            while let Some(range) = rest {
+                if seqs == max_seqs || piece.len() == max_ranges {
+                    pieces.push(Self(std::mem::take(&mut piece)));
+                    seqs = 0;
+                }
+                let last = range.last().min(range.first().forward(max_seqs - seqs - 1));
+                piece.push(SeqRange([range.first(), last]));
+                seqs += last.get() - range.first().get() + 1;
+                rest = SeqRange::new(last.next(), range.last()).filter(|_| last < range.last());
+            }
+        }
+        if !piece.is_empty() {
+            pieces.push(Self(piece));
+        }
+        pieces
+    }
+
     /// Is `seq` in the set?
     #[must_use]
     pub fn contains(&self, seq: Seq) -> bool {

@@ -87,7 +87,9 @@ pub struct Verdict {
     pub ignored: Vec<Seq>,
     /// Seqs that are not there yet.
     pub parked: SeqRanges,
-    /// The highest seq that raises the reader's watermark, zero when none does.
+    /// The highest seq that raises the reader's watermark, zero when none does: every seq that is not
+    /// parked, also one that takes no receipts, so that it does not matter whether the ack or what made it
+    /// void (a recall, a skip, the retention) came first.
     pub raises_to: Seq,
 }
 
@@ -123,13 +125,16 @@ pub fn judge(
             }
             Place::Message(message, flags) => {
                 verdict.raises_to = verdict.raises_to.max(seq);
-                if flags.recalled || newest_off.is_some_and(|off| message.sent_at < off) {
+                if flags.is_void() || newest_off.is_some_and(|off| message.sent_at < off) {
                     verdict.ignored.push(seq);
                 } else {
                     verdict.store.push(message);
                 }
             }
-            Place::Skipped | Place::Expired => verdict.ignored.push(seq),
+            Place::Skipped | Place::Expired => {
+                verdict.raises_to = verdict.raises_to.max(seq);
+                verdict.ignored.push(seq);
+            }
             Place::Missing { .. } => parked.push(seq),
         }
     }

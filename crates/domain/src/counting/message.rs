@@ -32,6 +32,13 @@ pub struct MessageFlags {
 }
 
 impl MessageFlags {
+    /// Recalled or skipped: answers 0/0 and takes no receipts, whichever of message, flag and receipts came
+    /// first.
+    #[must_use]
+    pub const fn is_void(self) -> bool {
+        self.recalled || self.skipped
+    }
+
     /// Left out of unread counts?
     #[must_use]
     pub const fn is_uncounted(self) -> bool {

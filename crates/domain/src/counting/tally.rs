@@ -1,4 +1,4 @@
-use super::{Message, Roster};
+use super::{Message, MessageFlags, Roster};
 use crate::id::Uid;
 use crate::read_array::ReadArray;
 use crate::register::ReceiptsMode;
@@ -83,11 +83,13 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts. A recalled message answers 0/0.
+    /// Counts. A recalled message answers 0/0; so does one at a skipped seq, which takes no receipts and so
+    /// could never be read by all.
     #[must_use]
-    pub fn of(roster: &Roster, message: &Message, recalled: bool, readers: &ReadArray) -> Self {
-        let (read, total) = if recalled { (0, 0) } else { count(roster, message, readers) };
-        let stamp = (roster.stamp() + u128::from(recalled)).min(MAX_STAMP);
+    pub fn of(roster: &Roster, message: &Message, flags: MessageFlags, readers: &ReadArray) -> Self {
+        let (read, total) = if flags.is_void() { (0, 0) } else { count(roster, message, readers) };
+        debug_assert!(read <= total, "RR-4: {read} of {total}");
+        let stamp = (roster.stamp() + u128::from(flags.is_void())).min(MAX_STAMP);
         Self { read, total, version: TallyVersion { stamp, read }, mode: roster.mode() }
     }
 
@@ -117,8 +119,13 @@ fn count(roster: &Roster, message: &Message, readers: &ReadArray) -> (u32, u32) 
 /// The two lists of a message: who has read it and who has not, each ascending. Disjoint, and together
 /// exactly those who count.
 #[must_use]
-pub fn lists(roster: &Roster, message: &Message, recalled: bool, readers: &ReadArray) -> (Vec<Uid>, Vec<Uid>) {
-    if recalled {
+pub fn lists(
+    roster: &Roster,
+    message: &Message,
+    flags: MessageFlags,
+    readers: &ReadArray,
+) -> (Vec<Uid>, Vec<Uid>) {
+    if flags.is_void() {
         return (Vec::new(), Vec::new());
     }
     roster.counting(message).partition(|uid| readers.contains(*uid))

@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 /// Most seqs in one record of the log.
 pub const MAX_RECORD_SEQS: u64 = 10_000;
 
+/// Most ranges in one record of the log, that is the scattered seqs of which a record stays below its limit
+/// in bytes (40 each at the most): whoever writes records splits by both.
+pub const MAX_RECORD_RANGES: usize = 5_000;
+
 /// Where receipts come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -43,12 +47,15 @@ impl Receipts {
     /// # Errors
     /// [`FactError::BadSeqCount`] or [`FactError::OwnMessage`].
     pub fn check(&self) -> Result<(), FactError> {
-        if self.seqs.is_empty() || self.seqs.count() > MAX_RECORD_SEQS {
-            return Err(FactError::BadSeqCount);
-        }
+        check_seqs(&self.seqs)?;
         if self.sender_uid == self.reader_uid {
             return Err(FactError::OwnMessage);
         }
         Ok(())
     }
+}
+
+/// The bounds of a record's seqs; counts ranges, never walks seqs.
+pub(super) fn check_seqs(seqs: &SeqRanges) -> Result<(), FactError> {
+    if (1..=MAX_RECORD_SEQS).contains(&seqs.count()) { Ok(()) } else { Err(FactError::BadSeqCount) }
 }

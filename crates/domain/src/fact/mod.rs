@@ -18,7 +18,7 @@ mod user_erased;
 mod user_settings;
 mod watermark_imported;
 
-pub use acked::{Origin, Receipts};
+pub use acked::{MAX_RECORD_RANGES, MAX_RECORD_SEQS, Origin, Receipts};
 pub use cleared::Cleared;
 pub use conversation_closed::ConversationClosed;
 pub use conversation_policy::ConversationPolicy;

@@ -1,5 +1,5 @@
 use super::FactError;
-use super::acked::MAX_RECORD_SEQS;
+use super::acked::check_seqs;
 use crate::id::{ConversationId, Uid};
 use crate::seq_ranges::SeqRanges;
 use crate::time::TimeMs;
@@ -24,7 +24,6 @@ impl Recount {
     /// # Errors
     /// [`FactError::BadSeqCount`].
     pub fn check(&self) -> Result<(), FactError> {
-        let fits = !self.seqs.is_empty() && self.seqs.count() <= MAX_RECORD_SEQS;
-        if fits { Ok(()) } else { Err(FactError::BadSeqCount) }
+        check_seqs(&self.seqs)
     }
 }

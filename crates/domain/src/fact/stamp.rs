@@ -24,6 +24,9 @@ pub enum FactError {
     /// A record without a seq, or with more than allowed.
     #[error("a record must name 1 to 10,000 seqs")]
     BadSeqCount,
+    /// More readers than members who count.
+    #[error("read is above total")]
+    ReadAboveTotal,
     /// A reader that acknowledges its own message.
     #[error("the reader is the sender")]
     OwnMessage,

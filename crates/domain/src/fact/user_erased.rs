@@ -1,4 +1,5 @@
 use crate::id::Uid;
+use crate::register::Switch;
 use crate::time::TimeMs;
 use serde::{Deserialize, Serialize};
 
@@ -9,4 +10,12 @@ pub struct UserErased {
     pub uid: Uid,
     /// When.
     pub occurred_at: TimeMs,
+}
+
+impl UserErased {
+    /// The switch to off that hides the user's receipts, also those that come later.
+    #[must_use]
+    pub const fn switch(&self) -> Switch<bool> {
+        Switch { order: self.occurred_at.as_order(), occurred_at: self.occurred_at, value: false }
+    }
 }

@@ -1,6 +1,7 @@
 //! Ids, each a type of its own, checked when parsed.
 
 mod conversation_id;
+pub mod count;
 mod endpoint;
 mod msg_id;
 pub(crate) mod numeric;

@@ -12,6 +12,11 @@ pub(crate) fn parse(text: &str, id: &'static str, min: u64, max: u64) -> Result<
     }
 }
 
+/// The pattern of the texts [`parse`] takes, for JSON Schemas; the upper bound is `maximum`'s to say.
+pub(crate) const fn pattern(min: u64) -> &'static str {
+    if min == 0 { "^(0|[1-9][0-9]{0,18})$" } else { "^[1-9][0-9]{0,18}$" }
+}
+
 /// A serde visitor that takes a decimal string or a number.
 pub(crate) struct NumericVisitor {
     pub id: &'static str,
@@ -119,7 +124,7 @@ macro_rules! numeric_id {
             fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
                 schemars::json_schema!({
                     "type": ["string", "integer"],
-                    "pattern": "^(0|[1-9][0-9]{0,18})$",
+                    "pattern": crate::id::numeric::pattern(Self::MIN),
                     "minimum": Self::MIN,
                     "maximum": Self::MAX,
                     "description": concat!($label, ": written as a decimal string, read as string or number")

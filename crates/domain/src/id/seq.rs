@@ -42,6 +42,13 @@ impl Seq {
         Self(self.0.saturating_sub(n))
     }
 
+    /// `self + n`, [`Seq::LAST`] at the most.
+    #[must_use]
+    pub const fn forward(self, n: u64) -> Self {
+        let sum = self.0.saturating_add(n);
+        if sum < Self::MAX { Self(sum) } else { Self::LAST }
+    }
+
     /// The storage bucket of this seq.
     #[must_use]
     pub const fn bucket(self) -> u64 {
@@ -82,7 +89,7 @@ pub mod seq_or_zero {
     pub fn schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
             "type": ["string", "integer"],
-            "pattern": "^(0|[1-9][0-9]{0,18})$",
+            "pattern": crate::id::numeric::pattern(0),
             "minimum": 0,
             "maximum": Seq::MAX,
             "description": "seq, or 0 for before the first message"

@@ -1,10 +1,25 @@
+use crate::id::numeric::{NumericVisitor, pattern};
 use crate::time::Order;
 use serde::{Deserialize, Serialize};
 
 /// The order key of a presence: `2 × order`, and one more when absent, so that at a tie leaving wins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PresenceKey(u64);
+
+/// The key of a leave of the greatest order: a greater one would win for ever.
+const MAX_KEY: u64 = 2 * Order::MAX + 1;
+
+impl Serialize for PresenceKey {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for PresenceKey {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NumericVisitor { id: "a presence key", min: 0, max: MAX_KEY }).map(Self)
+    }
+}
 
 impl PresenceKey {
     /// The key of a join (present) or a leave (absent) of this order.
@@ -31,6 +46,24 @@ impl PresenceKey {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Presence(PresenceKey);
+
+impl schemars::JsonSchema for Presence {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Presence".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": ["string", "integer"],
+            "pattern": pattern(0),
+            "minimum": 0,
+            "maximum": MAX_KEY,
+            "description": "an order key, twice the order and one more when absent: even is present, odd is absent"
+        })
+    }
+}
 
 impl Presence {
     /// The presence written by a join or leave of this order.

@@ -74,7 +74,7 @@ impl<V: SwitchValue> Switch<V> {
 }
 
 /// A grow-only set of switches.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct SwitchSet<V>(Vec<Switch<V>>);
 
@@ -86,6 +86,12 @@ pub type PolicySwitches = SwitchSet<ReceiptsMode>;
 impl<V> Default for SwitchSet<V> {
     fn default() -> Self {
         Self(Vec::new())
+    }
+}
+
+impl<'de, V: SwitchValue + Deserialize<'de>> Deserialize<'de> for SwitchSet<V> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::<Switch<V>>::deserialize(deserializer).map(Self::from_iter)
     }
 }
 

@@ -37,7 +37,6 @@ pub enum ConversationChanged {
         /// The member.
         uid: Uid,
         /// Its presence, as an order key: even is present, odd is absent.
-        #[schemars(with = "u64")]
         presence: Presence,
         /// The seq after which it joined.
         #[serde(with = "seq_or_zero")]

@@ -1,5 +1,5 @@
 use readmark_domain::counting::TallyVersion;
-use readmark_domain::id::{ConversationId, Endpoint, Seq, Uid, seq_or_zero};
+use readmark_domain::id::{ConversationId, Endpoint, Seq, Uid, count, seq_or_zero};
 use readmark_domain::register::{Latest, ReceiptsMode};
 use serde::{Deserialize, Serialize};
 
@@ -26,12 +26,12 @@ pub struct MessageRead {
     /// The conversation's policy.
     pub mode: ReceiptsMode,
     /// N.
-    #[serde(with = "decimal")]
-    #[schemars(with = "String")]
+    #[serde(with = "count")]
+    #[schemars(schema_with = "count::schema")]
     pub read: u32,
     /// M.
-    #[serde(with = "decimal")]
-    #[schemars(with = "String")]
+    #[serde(with = "count")]
+    #[schemars(schema_with = "count::schema")]
     pub total: u32,
     /// Readers this change added, in conversations of up to 500 members; may be left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -90,17 +90,5 @@ impl ReadChanged {
             Self::ConversationRead(told) => told.uid,
             Self::FlagsChanged(told) => told.uid,
         }
-    }
-}
-
-/// Counts as decimal strings, as everywhere in the JSON of readmark.
-mod decimal {
-    pub fn serialize<S: serde::Serializer>(n: &u32, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(n)
-    }
-
-    pub fn deserialize<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-        let text = <std::borrow::Cow<'de, str> as serde::Deserialize>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
     }
 }
