@@ -1,0 +1,126 @@
+//! The consumer loop: the same for every role, on every log.
+
+use crate::ports::{Ports, Rules};
+use crate::retry::{Retrier, pause_ms};
+use crate::role::{Role, RoleError};
+use readmark_log::{Consumer, LogErrorKind, PolledEvent, TopicPartition};
+use std::collections::BTreeSet;
+use tokio_util::sync::CancellationToken;
+
+/// Longest wait for records: bounds how late a stop is noticed.
+const LONGEST_WAIT_MS: u64 = 100;
+
+/// Runs a role until `stop` is cancelled; then drains it, stores its positions and leaves the group.
+///
+/// # Errors
+/// What no repetition heals: see [`RoleError`].
+pub async fn consume(
+    role: &mut dyn Role,
+    ports: &Ports,
+    rules: &Rules,
+    stop: &CancellationToken,
+) -> Result<(), RoleError> {
+    let retrier = Retrier::new(ports.clock.clone(), role.name());
+    let group = rules.group(role.name());
+    let topics = role.topics();
+    let consumer = retrier.run(|| ports.log.join(&group, topics)).await?;
+    let mut member = Member { consumer, owned: BTreeSet::new(), paused: BTreeSet::new(), failures: 0 };
+    while !stop.is_cancelled() {
+        member.turn(role, ports).await?;
+    }
+    let owned: Vec<TopicPartition> = member.owned.iter().copied().collect();
+    role.drain(&owned).await?;
+    member.store_positions(role).await?;
+    member.consumer.close().await?;
+    Ok(())
+}
+
+struct Member {
+    consumer: Box<dyn Consumer>,
+    owned: BTreeSet<TopicPartition>,
+    paused: BTreeSet<TopicPartition>,
+    /// Failed polls in a row.
+    failures: u32,
+}
+
+impl Member {
+    async fn turn(&mut self, role: &mut dyn Role, ports: &Ports) -> Result<(), RoleError> {
+        let now_ms = ports.clock.elapsed_ms();
+        let wait_ms = role.next_wake_ms().map_or(LONGEST_WAIT_MS, |at| at.saturating_sub(now_ms));
+        match self.consumer.next(wait_ms.min(LONGEST_WAIT_MS)).await {
+            Ok(event) => {
+                self.failures = 0;
+                self.handle(role, event).await?;
+            }
+            Err(error) if error.is_retryable() => {
+                let pause = pause_ms(self.failures);
+                tracing::warn!(role = role.name(), pause_ms = pause, %error, "the log can't be read, waiting");
+                self.failures = self.failures.saturating_add(1);
+                ports.clock.sleep_ms(pause).await;
+            }
+            Err(error) => return Err(error.into()),
+        }
+        role.advance().await?;
+        self.store_positions(role).await?;
+        self.pause_what_is_full(role).await
+    }
+
+    async fn handle(&mut self, role: &mut dyn Role, event: PolledEvent) -> Result<(), RoleError> {
+        match event {
+            PolledEvent::Assigned(partitions) => self.owned.extend(partitions),
+            PolledEvent::Records(records) => role.absorb(records).await?,
+            PolledEvent::Revoked(partitions) => {
+                role.drain(&partitions).await?;
+                self.store_positions(role).await?;
+                self.give_up(role, &partitions);
+                self.consumer.release(&partitions).await?;
+            }
+            PolledEvent::Lost(partitions) => {
+                tracing::warn!(role = role.name(), count = partitions.len(), "partitions lost");
+                self.give_up(role, &partitions);
+            }
+            PolledEvent::Idle => {}
+        }
+        Ok(())
+    }
+
+    fn give_up(&mut self, role: &mut dyn Role, partitions: &[TopicPartition]) {
+        role.forget(partitions);
+        for partition in partitions {
+            self.owned.remove(partition);
+            self.paused.remove(partition);
+        }
+    }
+
+    /// A position that could not be stored is stored with the next one: until then records come twice.
+    async fn store_positions(&mut self, role: &mut dyn Role) -> Result<(), RoleError> {
+        let positions = role.to_store();
+        if positions.is_empty() {
+            return Ok(());
+        }
+        match self.consumer.commit(&positions).await {
+            Ok(()) => role.stored(&positions),
+            Err(error) => match error.kind {
+                LogErrorKind::Unavailable | LogErrorKind::NotOwner => {
+                    tracing::warn!(role = role.name(), %error, "positions not stored");
+                }
+                LogErrorKind::Refused | LogErrorKind::Corrupt => return Err(error.into()),
+            },
+        }
+        Ok(())
+    }
+
+    async fn pause_what_is_full(&mut self, role: &mut dyn Role) -> Result<(), RoleError> {
+        let full = role.full();
+        let to_pause: Vec<_> = full.difference(&self.paused).copied().collect();
+        let to_resume: Vec<_> = self.paused.difference(&full).copied().collect();
+        if !to_pause.is_empty() {
+            self.consumer.pause(&to_pause).await?;
+        }
+        if !to_resume.is_empty() {
+            self.consumer.resume(&to_resume).await?;
+        }
+        self.paused = full;
+        Ok(())
+    }
+}

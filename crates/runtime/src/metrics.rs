@@ -1,0 +1,47 @@
+//! Metrics that several roles count.
+
+use prometheus::{IntCounterVec, IntGaugeVec, Opts, Registry};
+
+/// Counters shared by the roles of a process.
+#[derive(Clone, Debug)]
+pub struct SharedMetrics {
+    /// `readmark_dead_letters_total{reason}`.
+    pub dead_letters_total: IntCounterVec,
+    /// `readmark_stale_facts_total{kind}`.
+    pub stale_facts_total: IntCounterVec,
+    /// `readmark_consumer_lag{role,partition}`.
+    pub consumer_lag: IntGaugeVec,
+}
+
+impl SharedMetrics {
+    /// Registers them.
+    ///
+    /// # Errors
+    /// When one of them is registered already.
+    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let metrics = Self {
+            dead_letters_total: IntCounterVec::new(
+                Opts::new("readmark_dead_letters_total", "Records put among the dead letters, by reason."),
+                &["reason"],
+            )?,
+            stale_facts_total: IntCounterVec::new(
+                Opts::new(
+                    "readmark_stale_facts_total",
+                    "Facts that lost against one of greater order already known, by kind.",
+                ),
+                &["kind"],
+            )?,
+            consumer_lag: IntGaugeVec::new(
+                Opts::new(
+                    "readmark_consumer_lag",
+                    "Records of a partition (topic/number) after the position its role has stored.",
+                ),
+                &["role", "partition"],
+            )?,
+        };
+        registry.register(Box::new(metrics.dead_letters_total.clone()))?;
+        registry.register(Box::new(metrics.stale_facts_total.clone()))?;
+        registry.register(Box::new(metrics.consumer_lag.clone()))?;
+        Ok(metrics)
+    }
+}

@@ -1,0 +1,18 @@
+//! Log lines: for people on a terminal, JSON elsewhere; to stderr, since stdout is for data.
+
+use std::io::IsTerminal;
+use tracing_subscriber::EnvFilter;
+
+/// Starts logging; `filter` chooses what, as in `info` or `warn,readmark_aggregator=debug`.
+///
+/// # Errors
+/// When logging was started before, or the filter can't be read.
+pub fn start(filter: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let filter = EnvFilter::try_new(filter)?;
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if std::io::stderr().is_terminal() {
+        builder.with_target(false).try_init()
+    } else {
+        builder.json().flatten_event(true).try_init()
+    }
+}
