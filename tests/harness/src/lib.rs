@@ -1,1 +1,32 @@
-//! Starts the real readmark and talks to it, for the tests.
+//! Starts the real `readmark` and talks to it over its public faces only: HTTP, the operator's socket, the
+//! process. It uses no crate of readmark, so that what the tests expect comes from nowhere but the contract.
+//!
+//! Everything here panics when it can't go on: it serves tests, and a panic is how a test fails.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
+
+mod binary;
+mod caller;
+pub mod device;
+mod http;
+pub mod metrics;
+pub mod oracle;
+mod output;
+mod reply;
+mod server;
+mod socket;
+pub mod token;
+mod wait;
+
+pub use binary::binary;
+pub use caller::Caller;
+pub use reply::Reply;
+pub use server::{DataDir, Options, Server, Start};
+pub use socket::{PartitionEnds, TopicRecord};
+pub use wait::{DEADLINE, wait_until};
+
+/// Milliseconds since 1970, now.
+#[must_use]
+pub fn now_ms() -> u64 {
+    let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    u64::try_from(since_1970.expect("the clock is after 1970").as_millis()).expect("fits 64 bits")
+}
