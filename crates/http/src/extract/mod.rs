@@ -1,0 +1,10 @@
+//! What handlers take: callers by scope, JSON bodies, paths and queries, each with its own problem.
+
+mod body;
+mod caller;
+mod strict;
+mod target;
+
+pub use body::{Json, MAX_BODY_BYTES, parse_item, parse_items};
+pub use caller::{Service, User, Viewer};
+pub use target::{ConversationPath, MessagePath, Params};
