@@ -84,3 +84,52 @@ impl ReadArray {
         self.add(other.0.iter().copied());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{ReadArray, chunk_of, chunks_for};
+    use crate::id::Uid;
+
+    fn uid(n: u64) -> Uid {
+        Uid::new(n).unwrap()
+    }
+
+    #[test]
+    fn a_reader_is_there_once() {
+        let mut array: ReadArray = [uid(3), uid(1), uid(3)].into_iter().collect();
+        assert_eq!(array.add([uid(2), uid(3), uid(2)]), [uid(2)], "only what was new, once");
+        assert_eq!(array.readers(), [uid(1), uid(2), uid(3)]);
+        assert!(array.add([uid(1)]).is_empty());
+        assert!(array.contains(uid(2)) && !array.contains(uid(4)));
+        let mut other: ReadArray = [uid(9), uid(1)].into_iter().collect();
+        other.merge(&array);
+        assert_eq!(other.readers(), [uid(1), uid(2), uid(3), uid(9)]);
+    }
+
+    #[test]
+    fn chunks_grow_with_the_group() {
+        let wanted = [(0, 1), (1, 1), (512, 1), (513, 2), (5_000, 10), (50_000, 98), (u64::MAX, 1_024)];
+        for (members, chunks) in wanted {
+            assert_eq!(chunks_for(members), chunks, "{members} members");
+        }
+    }
+
+    /// Stored receipts are where this function said: a change of it would lose them.
+    #[test]
+    fn the_chunk_of_a_reader_is_fixed_for_ever() {
+        let chunks: Vec<u16> =
+            [0, 1, 2, 7, 1_000_000, i64::MAX as u64].map(|n| chunk_of(uid(n), 98)).to_vec();
+        assert_eq!(chunks, [0, 27, 8, 16, 12, 31]);
+        assert_eq!(chunk_of(uid(5), 0), 0);
+        assert_eq!(chunk_of(uid(5), 1), 0);
+    }
+
+    #[test]
+    fn neighbouring_readers_spread_over_all_chunks() {
+        let mut sizes = [0u32; 98];
+        for n in 0..50_000 {
+            sizes[usize::from(chunk_of(uid(n), 98))] += 1;
+        }
+        assert!(sizes.iter().all(|size| (400..640).contains(size)), "{sizes:?}");
+    }
+}

@@ -37,7 +37,8 @@ impl SeqRange {
 impl<'de> Deserialize<'de> for SeqRange {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let [first, last] = <[Seq; 2]>::deserialize(deserializer)?;
-        Self::new(first, last).ok_or_else(|| serde::de::Error::custom("a range must be [first, last] with first ≤ last"))
+        Self::new(first, last)
+            .ok_or_else(|| serde::de::Error::custom("a range must be [first, last] with first ≤ last"))
     }
 }
 
@@ -75,9 +76,9 @@ impl SeqRanges {
 
     /// Every seq, ascending.
     pub fn iter(&self) -> impl Iterator<Item = Seq> + '_ {
-        self.0.iter().flat_map(|range| {
-            (range.first().get()..=range.last().get()).filter_map(|n| Seq::new(n).ok())
-        })
+        self.0
+            .iter()
+            .flat_map(|range| (range.first().get()..=range.last().get()).filter_map(|n| Seq::new(n).ok()))
     }
 
     /// How many seqs.
@@ -141,5 +142,85 @@ impl SeqRanges {
 impl<'de> Deserialize<'de> for SeqRanges {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Self::from_ranges(Vec::deserialize(deserializer)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SeqRange, SeqRanges};
+    use crate::id::Seq;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn ranges(pairs: &[(u64, u64)]) -> SeqRanges {
+        let seq = |n| Seq::new(n).unwrap();
+        SeqRanges::from_ranges(pairs.iter().map(|(a, b)| SeqRange::new(seq(*a), seq(*b)).unwrap()).collect())
+    }
+
+    #[test]
+    fn overlapping_and_neighbouring_ranges_become_one() {
+        assert_eq!(ranges(&[(9, 9), (1, 8)]), ranges(&[(1, 9)]));
+        assert_eq!(ranges(&[(1, 8), (1, 10), (3, 4)]), ranges(&[(1, 10)]), "acks 1…8 and 1…10 overlap");
+        assert_eq!(ranges(&[(5, 6), (1, 3)]).ranges().len(), 2);
+        assert_eq!(ranges(&[(1, Seq::MAX), (Seq::MAX, Seq::MAX)]).count(), Seq::MAX);
+    }
+
+    #[test]
+    fn a_range_from_outside_runs_upwards_from_one() {
+        for (json, fine) in [
+            (r#"[["1","4"],["9","9"]]"#, true),
+            ("[[1,4]]", true),
+            ("[]", true),
+            (r#"[["4","1"]]"#, false),
+            (r#"[["0","1"]]"#, false),
+            (r#"[["1"]]"#, false),
+            (r#"[["1","2","3"]]"#, false),
+            (r#"["1"]"#, false),
+            (r#"[["1","1000000000000001"]]"#, false),
+        ] {
+            assert_eq!(serde_json::from_str::<SeqRanges>(json).is_ok(), fine, "{json}");
+        }
+    }
+
+    /// A few bytes may claim 10^15 seqs: reading, counting, splitting off and looking up must not walk them.
+    #[test]
+    fn the_widest_range_costs_no_more_than_a_narrow_one() {
+        let json = format!("[{}]", vec![r#"["1","1000000000000000"]"#; 6_000].join(","));
+        let all: SeqRanges = serde_json::from_str(&json).unwrap();
+        assert_eq!((all.ranges().len(), all.count()), (1, Seq::MAX));
+        assert!(all.contains(Seq::LAST));
+        assert_eq!(all.iter().take(2).count(), 2);
+        let huge = all.split(u64::MAX, 1);
+        assert_eq!(huge, [all]);
+    }
+
+    #[test]
+    fn pieces_keep_both_bounds() {
+        let sizes = |set: &SeqRanges, seqs, ranges| {
+            set.split(seqs, ranges).iter().map(SeqRanges::count).collect::<Vec<_>>()
+        };
+        assert_eq!(sizes(&ranges(&[(1, 25)]), 10, 9), [10, 10, 5]);
+        assert_eq!(sizes(&ranges(&[(1, 4), (6, 20)]), 10, 9), [10, 9]);
+        assert_eq!(sizes(&ranges(&[(1, 1), (3, 3), (5, 5)]), 10, 2), [2, 1]);
+        assert_eq!(sizes(&ranges(&[(Seq::MAX - 1, Seq::MAX)]), 1, 1), [1, 1]);
+        assert!(sizes(&SeqRanges::default(), 1, 1).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn is_the_set_it_was_made_of(seqs in prop::collection::vec(1u64..60, 0..40), most in 1u64..9, few in 1usize..5) {
+            let wanted: BTreeSet<u64> = seqs.iter().copied().collect();
+            let set = SeqRanges::from_seqs(seqs.iter().map(|n| Seq::new(*n).unwrap()));
+            prop_assert_eq!(set.iter().map(Seq::get).collect::<Vec<_>>(), wanted.iter().copied().collect::<Vec<_>>());
+            prop_assert_eq!(set.count(), wanted.len() as u64);
+            for n in 1..60 {
+                prop_assert_eq!(set.contains(Seq::new(n).unwrap()), wanted.contains(&n));
+            }
+            let again: SeqRanges = serde_json::from_str(&serde_json::to_string(&set).unwrap()).unwrap();
+            prop_assert_eq!(&again, &set);
+            let pieces = set.split(most, few);
+            prop_assert!(pieces.iter().all(|p| p.count() <= most && p.ranges().len() <= few && !p.is_empty()));
+            prop_assert_eq!(SeqRanges::from_seqs(pieces.iter().flat_map(SeqRanges::iter)), set);
+        }
     }
 }

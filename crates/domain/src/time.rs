@@ -62,7 +62,9 @@ impl TimeMs {
 }
 
 /// Where the order of facts about members, policy and closing comes from: one per installation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum OrderSource {
     /// `occurred_at` in milliseconds.
@@ -70,4 +72,25 @@ pub enum OrderSource {
     OccurredAt,
     /// `version`, a number the IM raises itself.
     Version,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TimeMs;
+
+    #[test]
+    fn a_minute_ahead_is_the_limit() {
+        let now = TimeMs::saturating(1_780_000_000_000);
+        assert!(!now.plus_ms(60_000).is_too_far_ahead(now));
+        assert!(now.plus_ms(60_001).is_too_far_ahead(now));
+        assert!(!now.minus_ms(u64::MAX).is_too_far_ahead(now));
+    }
+
+    #[test]
+    fn arithmetic_stays_within_the_range() {
+        let last = TimeMs::saturating(u64::MAX);
+        assert_eq!(last.get(), TimeMs::MAX);
+        assert_eq!(last.plus_ms(u64::MAX), last);
+        assert_eq!(TimeMs::ZERO.since_ms(last), 0);
+    }
 }

@@ -141,3 +141,107 @@ pub fn judge(
     verdict.parked = SeqRanges::from_seqs(parked);
     Ok(verdict)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Place, PlaceFacts, Retention, SenderMismatch, Verdict, judge, place};
+    use crate::counting::{Message, MessageFlags};
+    use crate::id::{ConversationId, MsgId, Seq, Uid};
+    use crate::time::TimeMs;
+
+    const DAY_MS: u64 = 86_400_000;
+
+    fn seq(n: u64) -> Seq {
+        Seq::new_or_zero(n).unwrap()
+    }
+
+    fn uid(n: u64) -> Uid {
+        Uid::new(n).unwrap()
+    }
+
+    fn message(at: u64, sender: u64, sent_at_ms: u64) -> Message {
+        Message {
+            conversation_id: ConversationId::new("c").unwrap(),
+            seq: seq(at),
+            msg_id: MsgId::new(900 + at).unwrap(),
+            sender_uid: uid(sender),
+            sent_at: TimeMs::new(sent_at_ms).unwrap(),
+            countable: true,
+            chunks: 1,
+        }
+    }
+
+    fn there(at: u64, sender: u64, sent_at_ms: u64) -> (Seq, Place) {
+        (seq(at), Place::Message(message(at, sender, sent_at_ms), MessageFlags::default()))
+    }
+
+    #[test]
+    fn what_is_at_a_seq() {
+        let now = TimeMs::new(100 * DAY_MS).unwrap();
+        let (fresh, old) = (99 * DAY_MS, 10 * DAY_MS);
+        let skipped = MessageFlags { skipped: true, ..MessageFlags::default() };
+        let facts = |head, imported| PlaceFacts {
+            head: seq(head),
+            imported_head: seq(imported),
+            ..PlaceFacts::default()
+        };
+        let bucket = |sent_at_ms, head| PlaceFacts {
+            bucket_newest_sent_at: TimeMs::new(sent_at_ms).ok(),
+            ..facts(head, 0)
+        };
+        let row = |sent_at_ms| PlaceFacts { message: Some(message(5, 7, sent_at_ms)), ..facts(9, 0) };
+        for (name, facts, wanted) in [
+            ("a message", row(fresh), there(5, 7, fresh).1),
+            ("a message past the retention", row(old), Place::Expired),
+            ("exactly 90 days", row(10 * DAY_MS), Place::Expired),
+            ("skipped", PlaceFacts { flags: skipped, ..facts(9, 0) }, Place::Skipped),
+            ("a message at a skipped seq", PlaceFacts { flags: skipped, ..row(fresh) }, Place::Skipped),
+            ("gone with its bucket", bucket(old, 9), Place::Expired),
+            ("late, in a live bucket", bucket(fresh, 9), Place::Missing { beyond_head: false }),
+            ("late, in an unknown bucket", facts(9, 0), Place::Missing { beyond_head: false }),
+            ("beyond the head", facts(4, 0), Place::Missing { beyond_head: true }),
+            ("from before the import", facts(9, 5), Place::Expired),
+            ("after the import", facts(9, 4), Place::Missing { beyond_head: false }),
+        ] {
+            assert_eq!(place(seq(5), facts, Retention::days(90), now), wanted, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_becomes_of_a_record() {
+        let recalled = MessageFlags { recalled: true, ..MessageFlags::default() };
+        let verdict = judge(
+            uid(7),
+            [
+                there(1, 7, 100),
+                there(2, 7, 99),
+                (seq(3), Place::Message(message(3, 7, 100), recalled)),
+                (seq(4), Place::Skipped),
+                (seq(5), Place::Expired),
+                (seq(6), Place::Missing { beyond_head: false }),
+                (seq(7), Place::Missing { beyond_head: true }),
+            ],
+            TimeMs::new(100).ok(),
+        );
+        let Verdict { store, ignored, parked, raises_to } = verdict.unwrap();
+        assert_eq!(store, [message(1, 7, 100)], "2 was sent before receipts were switched off");
+        assert_eq!(ignored, [seq(2), seq(3), seq(4), seq(5)]);
+        assert_eq!(parked.iter().collect::<Vec<_>>(), [seq(6), seq(7)]);
+        assert_eq!(raises_to, seq(5), "everything but what is not there yet");
+    }
+
+    /// S1: the order of the seqs in a record means nothing.
+    #[test]
+    fn raises_to_the_highest_seq() {
+        let verdict = judge(uid(7), [there(9, 7, 1), there(3, 7, 1)], None).unwrap();
+        assert_eq!((verdict.raises_to, verdict.store.len()), (seq(9), 2));
+    }
+
+    /// R9: one message of another sender spoils the record.
+    #[test]
+    fn a_record_under_the_wrong_sender_stores_nothing() {
+        let mixed = [there(1, 7, 1), there(2, 8, 1)];
+        let wanted = SenderMismatch { seq: seq(2), claimed: uid(7), actual: uid(8) };
+        assert_eq!(judge(uid(7), mixed, None), Err(wanted));
+    }
+}

@@ -68,3 +68,34 @@ pub const TOLD_NEWEST_MESSAGES: u64 = 1_000;
 pub const fn is_told(seq: crate::id::Seq, head: crate::id::Seq, all_read: bool) -> bool {
     all_read || seq.get() + TOLD_NEWEST_MESSAGES > head.get()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Tier, is_told};
+    use crate::id::Seq;
+
+    #[test]
+    fn the_size_of_a_group_decides() {
+        for (members, tier, window_ms, names) in [
+            (0, Tier::Small, 20, true),
+            (500, Tier::Small, 20, true),
+            (501, Tier::Medium, 1_000, false),
+            (5_000, Tier::Medium, 1_000, false),
+            (5_001, Tier::Large, 2_000, false),
+            (u64::MAX, Tier::Large, 2_000, false),
+        ] {
+            let of = Tier::of(members);
+            assert_eq!((of, of.window_ms(), of.names_readers()), (tier, window_ms, names), "{members}");
+        }
+    }
+
+    #[test]
+    fn partial_tallies_are_told_of_the_newest_thousand() {
+        let told = |seq, head, all| is_told(Seq::new(seq).unwrap(), Seq::new(head).unwrap(), all);
+        assert!(told(1, 1_000, false), "1…1000 are a thousand");
+        assert!(!told(1, 1_001, false));
+        assert!(told(2, 1_001, false));
+        assert!(told(1, 1_001, true), "R21: the last reader of an old message");
+        assert!(told(5, 3, false), "a head that lags");
+    }
+}

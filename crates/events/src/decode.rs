@@ -93,7 +93,8 @@ pub fn decode<F: Fact>(key: Option<&[u8]>, payload: &[u8]) -> Result<F, DecodeEr
 
 /// Tells a fact of an unknown kind, which a newer program may know, from a broken one.
 fn refused<F: Fact>(payload: &[u8], error: serde_json::Error) -> DecodeError {
-    let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(payload).unwrap_or_default();
+    let fields: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_slice(payload).unwrap_or_default();
     match fields.get(F::TAG).and_then(serde_json::Value::as_str) {
         Some(kind) if !F::KINDS.contains(&kind) => {
             DecodeError::UnknownKind(kind.chars().take(MAX_SHOWN_CHARS).collect())
@@ -109,7 +110,8 @@ fn refused<F: Fact>(payload: &[u8], error: serde_json::Error) -> DecodeError {
 /// caller split its work wrongly.
 pub fn encode<F: Fact>(fact: &F) -> Result<Vec<u8>, DecodeError> {
     fact.check()?;
-    let payload = serde_json::to_vec(&Versioned { v: RECORD_VERSION, fact }).map_err(DecodeError::Malformed)?;
+    let payload =
+        serde_json::to_vec(&Versioned { v: RECORD_VERSION, fact }).map_err(DecodeError::Malformed)?;
     if payload.len() > MAX_RECORD_BYTES {
         return Err(DecodeError::TooLarge { bytes: payload.len() });
     }

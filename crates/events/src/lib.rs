@@ -4,10 +4,10 @@
 //! Unknown fields are tolerated, unknown types and versions are refused by name, so that a consumer can put
 //! the record among the dead letters.
 
+pub mod changed;
 mod decode;
 mod header;
 mod record;
-pub mod changed;
 pub mod topic;
 
 pub use changed::{

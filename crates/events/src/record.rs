@@ -33,7 +33,16 @@ pub trait Fact: Serialize + DeserializeOwned + Send {
 impl Fact for ConversationFact {
     const TOPIC: Topic = Topic::ConversationEvents;
     const TAG: &'static str = "type";
-    const KINDS: &'static [&'static str] = &["message_sent", "message_recalled", "seq_skipped", "member_joined", "member_left", "conversation_closed", "conversation_policy", "head_imported"];
+    const KINDS: &'static [&'static str] = &[
+        "message_sent",
+        "message_recalled",
+        "seq_skipped",
+        "member_joined",
+        "member_left",
+        "conversation_closed",
+        "conversation_policy",
+        "head_imported",
+    ];
 
     fn key(&self) -> String {
         self.conversation_id().as_str().to_owned()
@@ -73,7 +82,15 @@ impl Fact for AckFact {
 impl Fact for MarkFact {
     const TOPIC: Topic = Topic::Marks;
     const TAG: &'static str = "type";
-    const KINDS: &'static [&'static str] = &["read_up_to", "cleared", "marked_unread", "muted", "user_settings", "user_erased", "watermark_imported"];
+    const KINDS: &'static [&'static str] = &[
+        "read_up_to",
+        "cleared",
+        "marked_unread",
+        "muted",
+        "user_settings",
+        "user_erased",
+        "watermark_imported",
+    ];
 
     fn key(&self) -> String {
         self.uid().to_string()

@@ -60,12 +60,17 @@ impl fmt::Display for Topic {
 
 /// No topic has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no topic {0:?}: conversation-events, acks, marks, conversation-changed, read-changed or dead-letters")]
+#[error(
+    "no topic {0:?}: conversation-events, acks, marks, conversation-changed, read-changed or dead-letters"
+)]
 pub struct UnknownTopic(String);
 
 impl std::str::FromStr for Topic {
     type Err = UnknownTopic;
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|topic| topic.as_str() == name).ok_or_else(|| UnknownTopic(name.to_owned()))
+        Self::ALL
+            .into_iter()
+            .find(|topic| topic.as_str() == name)
+            .ok_or_else(|| UnknownTopic(name.to_owned()))
     }
 }

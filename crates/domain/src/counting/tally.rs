@@ -130,3 +130,6 @@ pub fn lists(
     }
     roster.counting(message).partition(|uid| readers.contains(*uid))
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,6 +26,8 @@ impl SeqSkipped {
     /// # Errors
     /// [`FactError::BadSkip`] the wrong way round or too wide.
     pub fn range(&self) -> Result<SeqRange, FactError> {
-        SeqRange::new(self.from, self.to).filter(|range| range.count() <= MAX_SKIP_SEQS).ok_or(FactError::BadSkip)
+        SeqRange::new(self.from, self.to)
+            .filter(|range| range.count() <= MAX_SKIP_SEQS)
+            .ok_or(FactError::BadSkip)
     }
 }

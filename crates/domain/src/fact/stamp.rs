@@ -4,10 +4,14 @@ use crate::time::{Order, OrderSource, TimeMs};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FactError {
     /// The installation orders such facts by `version`, and there is none.
-    #[error("version is missing: this installation orders facts about members, policy and closing by version")]
+    #[error(
+        "version is missing: this installation orders facts about members, policy and closing by version"
+    )]
     VersionMissing,
     /// The installation orders such facts by `occurred_at`, and there is a `version`.
-    #[error("version is not used here: this installation orders facts about members, policy and closing by occurred_at")]
+    #[error(
+        "version is not used here: this installation orders facts about members, policy and closing by occurred_at"
+    )]
     VersionUnused,
     /// No `occurred_at`.
     #[error("occurred_at is missing")]
@@ -47,5 +51,27 @@ pub fn order_of(
         (OrderSource::OccurredAt, _, Some(_)) => Err(FactError::VersionUnused),
         (OrderSource::OccurredAt, Some(at), None) => Ok(at.as_order()),
         (OrderSource::OccurredAt, None, None) => Err(FactError::OccurredAtMissing),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FactError, order_of};
+    use crate::time::{Order, OrderSource, TimeMs};
+
+    #[test]
+    fn one_source_of_orders_per_installation() {
+        let (at, version) = (TimeMs::new(100).unwrap(), Order::new(7).unwrap());
+        for (source, occurred_at, given, wanted) in [
+            (OrderSource::OccurredAt, Some(at), None, Ok(100)),
+            (OrderSource::OccurredAt, None, None, Err(FactError::OccurredAtMissing)),
+            (OrderSource::OccurredAt, Some(at), Some(version), Err(FactError::VersionUnused)),
+            (OrderSource::OccurredAt, None, Some(version), Err(FactError::VersionUnused)),
+            (OrderSource::Version, None, Some(version), Ok(7)),
+            (OrderSource::Version, Some(at), Some(version), Ok(7)),
+            (OrderSource::Version, Some(at), None, Err(FactError::VersionMissing)),
+        ] {
+            assert_eq!(order_of(source, occurred_at, given).map(Order::get), wanted, "{source:?}");
+        }
     }
 }

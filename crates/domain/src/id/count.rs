@@ -15,7 +15,8 @@ pub fn serialize<S: serde::Serializer>(count: &u32, serializer: S) -> Result<S::
 /// # Errors
 /// Out of range or no number.
 pub fn deserialize<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    let n = deserializer.deserialize_any(NumericVisitor { id: "a count", min: 0, max: u64::from(u32::MAX) })?;
+    let n =
+        deserializer.deserialize_any(NumericVisitor { id: "a count", min: 0, max: u64::from(u32::MAX) })?;
     u32::try_from(n).map_err(serde::de::Error::custom)
 }
 

@@ -135,3 +135,53 @@ macro_rules! numeric_id {
 }
 
 pub(crate) use numeric_id;
+
+#[cfg(test)]
+mod tests {
+    use crate::id::{Seq, Uid};
+    use crate::time::{Order, TimeMs};
+
+    #[test]
+    fn texts_and_numbers_are_read_alike_within_the_range() {
+        for (json, wanted) in [
+            (r#""1""#, Some(1)),
+            ("1", Some(1)),
+            (r#""1000000000000000""#, Some(Seq::MAX)),
+            ("1000000000000000", Some(Seq::MAX)),
+            (r#""0""#, None),
+            ("0", None),
+            (r#""1000000000000001""#, None),
+            ("1000000000000001", None),
+            ("-1", None),
+            (r#""-1""#, None),
+            (r#""+1""#, None),
+            (r#""01""#, None),
+            (r#"" 1""#, None),
+            (r#""""#, None),
+            ("1.0", None),
+            ("1e3", None),
+            ("18446744073709551616", None),
+            (r#""99999999999999999999""#, None),
+            ("null", None),
+            ("true", None),
+            ("[1]", None),
+        ] {
+            assert_eq!(serde_json::from_str::<Seq>(json).ok().map(Seq::get), wanted, "{json}");
+        }
+    }
+
+    #[test]
+    fn every_range_has_its_own_bounds() {
+        assert_eq!("9223372036854775807".parse::<Uid>().unwrap().get(), i64::MAX as u64);
+        assert!("9223372036854775808".parse::<Uid>().is_err());
+        assert_eq!("0".parse::<Uid>().unwrap().get(), 0);
+        assert!(Order::new(500_000_000_000_000).is_ok());
+        assert!(Order::new(500_000_000_000_001).is_err());
+        assert!(TimeMs::new(500_000_000_000_001).is_err());
+    }
+
+    #[test]
+    fn written_as_a_decimal_string() {
+        assert_eq!(serde_json::to_string(&Uid::new(7).unwrap()).unwrap(), r#""7""#);
+    }
+}

@@ -60,7 +60,10 @@ impl Seq {
     pub const fn bucket_bounds(bucket: u64) -> (Self, Self) {
         let first = bucket.saturating_mul(BUCKET_SEQS);
         let last = first.saturating_add(BUCKET_SEQS - 1);
-        (Self(if first > Self::MAX { Self::MAX } else { first }), Self(if last > Self::MAX { Self::MAX } else { last }))
+        (
+            Self(if first > Self::MAX { Self::MAX } else { first }),
+            Self(if last > Self::MAX { Self::MAX } else { last }),
+        )
     }
 }
 
@@ -94,5 +97,30 @@ pub mod seq_or_zero {
             "maximum": Seq::MAX,
             "description": "seq, or 0 for before the first message"
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Seq;
+
+    #[test]
+    fn arithmetic_stays_within_the_range() {
+        assert_eq!(Seq::LAST.next(), Seq::LAST);
+        assert_eq!(Seq::LAST.forward(u64::MAX), Seq::LAST);
+        assert_eq!(Seq::ZERO.previous(), Seq::ZERO);
+        assert_eq!(Seq::ZERO.forward(3).back(5), Seq::ZERO);
+        assert_eq!(Seq::new_or_zero(0), Ok(Seq::ZERO));
+        assert!(Seq::new(0).is_err());
+    }
+
+    #[test]
+    fn buckets_hold_128_seqs() {
+        let bucket = |n| Seq::new_or_zero(n).unwrap().bucket();
+        assert_eq!((bucket(127), bucket(128), bucket(1151), bucket(1152)), (0, 1, 8, 9));
+        let (first, last) = Seq::bucket_bounds(8);
+        assert_eq!((first.get(), last.get()), (1024, 1151));
+        assert_eq!(Seq::bucket_bounds(u64::MAX), (Seq::LAST, Seq::LAST));
+        assert!(Seq::bucket_bounds(Seq::LAST.bucket()).1 <= Seq::LAST);
     }
 }

@@ -91,3 +91,19 @@ macro_rules! text_id {
 }
 
 pub(crate) use text_id;
+
+#[cfg(test)]
+mod tests {
+    use crate::id::{ConversationId, IdError};
+
+    #[test]
+    fn one_to_sixty_four_bytes_of_plain_text() {
+        assert!(matches!(ConversationId::new(""), Err(IdError::Length { .. })));
+        assert!(ConversationId::new("c").is_ok());
+        assert!(ConversationId::new(&"c".repeat(64)).is_ok());
+        assert!(matches!(ConversationId::new(&"c".repeat(65)), Err(IdError::Length { .. })));
+        assert!(ConversationId::new(&"é".repeat(32)).is_ok(), "64 bytes");
+        assert!(ConversationId::new(&"é".repeat(33)).is_err(), "66 bytes, though 33 characters");
+        assert!(matches!(ConversationId::new("a\nb"), Err(IdError::ControlCharacter { .. })));
+    }
+}

@@ -87,12 +87,46 @@ impl Presence {
     /// Present?
     #[must_use]
     pub const fn is_present(self) -> bool {
-        self.0.get() % 2 == 0
+        self.0.get().is_multiple_of(2)
     }
 
     /// The later of two.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         self.max(other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Presence, PresenceKey};
+    use crate::time::Order;
+
+    fn presence(order: u64, present: bool) -> Presence {
+        Presence::new(Order::new(order).unwrap(), present)
+    }
+
+    /// R4, R15: what two facts about one member come to, in both orders.
+    #[test]
+    fn the_greatest_order_wins_and_at_a_tie_leaving() {
+        for (a, b, present) in [
+            (presence(10, true), presence(10, false), false),
+            (presence(10, true), presence(11, false), false),
+            (presence(11, true), presence(10, false), true),
+            (presence(12, true), presence(12, true), true),
+            (presence(0, true), presence(0, false), false),
+        ] {
+            assert_eq!(a.merge(b).is_present(), present, "{a:?} {b:?}");
+            assert_eq!(a.merge(b), b.merge(a));
+        }
+    }
+
+    #[test]
+    fn the_greatest_key_is_exact_everywhere() {
+        let last = presence(Order::MAX, false);
+        assert_eq!(last.key().get(), 1_000_000_000_000_001);
+        assert_eq!(Presence::from_key(PresenceKey::from_raw(last.key().get())), last);
+        assert!(serde_json::from_str::<Presence>("1000000000000002").is_err(), "would win for ever");
+        assert_eq!(serde_json::from_str::<Presence>("1000000000000001").unwrap(), last);
     }
 }

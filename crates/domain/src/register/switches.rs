@@ -21,7 +21,18 @@ impl SwitchValue for bool {
 
 /// What a conversation's policy allows.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, schemars::JsonSchema,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum ReceiptsMode {
@@ -170,5 +181,105 @@ impl<V: SwitchValue> SwitchSet<V> {
     #[must_use]
     pub fn stamp(&self) -> u128 {
         self.0.iter().map(|switch| u128::from(switch.order.get()) + 1).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PolicySwitches, ReceiptsMode, Switch, SwitchSet, SwitchValue, UserSwitches};
+    use crate::time::{Order, TimeMs};
+    use ReceiptsMode::{Count, Full, Off};
+
+    fn switch<V>(order: u64, at: u64, value: V) -> Switch<V> {
+        Switch { order: Order::new(order).unwrap(), occurred_at: TimeMs::new(at).unwrap(), value }
+    }
+
+    /// Since when, the same in every order of adding.
+    fn since<V: SwitchValue>(switches: &[(u64, u64, V)], default: V) -> Option<u64> {
+        let set: SwitchSet<V> =
+            switches.iter().map(|(order, at, value)| switch(*order, *at, *value)).collect();
+        let turned: SwitchSet<V> =
+            switches.iter().rev().map(|(order, at, value)| switch(*order, *at, *value)).collect();
+        assert_eq!(set, turned);
+        set.since(default).map(TimeMs::get)
+    }
+
+    #[test]
+    fn since_when_a_user_allows_receipts() {
+        for (name, switches, wanted) in [
+            ("never switched", &[][..], Some(0)),
+            ("off", &[(10, 10, false)], None),
+            ("R6: off, on: counts from on", &[(10, 10, false), (20, 20, true)], Some(20)),
+            ("R18: on repeated by a resync", &[(10, 10, true), (20, 20, true)], Some(0)),
+            ("R18: repeated after off and on", &[(10, 10, false), (20, 20, true), (30, 30, true)], Some(20)),
+            ("off, on, off", &[(10, 10, false), (20, 20, true), (30, 30, false)], None),
+            ("a tie forbids", &[(10, 10, true), (10, 10, false)], None),
+            (
+                "R32: on happened before off by its clock",
+                &[(1_000, 1_000, false), (1_001, 991, true)],
+                Some(1_000),
+            ),
+            ("an older off happened later", &[(5, 500, false), (6, 6, false), (7, 7, true)], Some(500)),
+        ] {
+            assert_eq!(since(switches, true), wanted, "{name}");
+        }
+    }
+
+    #[test]
+    fn since_when_a_conversation_allows_receipts() {
+        for (name, default, switches, wanted) in [
+            ("no policy, default full", Full, &[][..], Some(0)),
+            ("no policy, default off", Off, &[], None),
+            ("default off, then full", Off, &[(10, 10, Full)], Some(10)),
+            ("default off, full twice", Off, &[(10, 10, Full), (20, 20, Full)], Some(10)),
+            ("R7: off, full", Full, &[(10, 10, Off), (20, 20, Full)], Some(20)),
+            ("R18: full, count loses nobody", Full, &[(10, 10, Full), (20, 20, Count)], Some(0)),
+            ("off wins a tie with both", Full, &[(10, 10, Off), (10, 10, Full), (10, 10, Count)], None),
+        ] {
+            assert_eq!(since(switches, default), wanted, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_greatest_order_is_in_force() {
+        let policy: PolicySwitches = [switch(20, 20, Count), switch(10, 30, Full)].into_iter().collect();
+        assert_eq!(policy.in_force(Off), Count);
+        assert_eq!(PolicySwitches::default().in_force(Off), Off);
+        let tie: PolicySwitches = [switch(10, 10, Count), switch(10, 10, Full)].into_iter().collect();
+        assert_eq!(tie.in_force(Full), Count, "the stricter of two allowing ones");
+    }
+
+    /// A receipt may be dropped exactly when it can't count whatever is switched later.
+    #[test]
+    fn nothing_sent_before_the_newest_off_ever_counts() {
+        let set: UserSwitches = [switch(5, 500, false), switch(6, 6, false)].into_iter().collect();
+        assert_eq!(set.newest_off().map(TimeMs::get), Some(500));
+        let mut on_again = set;
+        on_again.add(switch(7, 7, true));
+        assert!(on_again.since(true) >= on_again.newest_off());
+        assert_eq!(UserSwitches::default().newest_off(), None);
+    }
+
+    #[test]
+    fn every_new_switch_raises_the_stamp_and_a_known_one_does_not() {
+        let mut set = UserSwitches::default();
+        let mut stamp = set.stamp();
+        for new in [switch(0, 0, true), switch(0, 0, false), switch(0, 1, true), switch(9, 9, true)] {
+            assert!(set.add(new));
+            assert!(set.stamp() > stamp, "{new:?}");
+            stamp = set.stamp();
+            assert!(!set.add(new));
+            assert_eq!(set.stamp(), stamp);
+        }
+        let copy = set.clone();
+        assert!(!set.merge(&copy) && set.contains_all(&copy));
+    }
+
+    #[test]
+    fn switches_from_outside_are_put_in_order() {
+        let json = r#"[{"order":"20","occurred_at":"20","value":true},{"order":"10","occurred_at":"10","value":false}]"#;
+        let set: UserSwitches = serde_json::from_str(json).unwrap();
+        assert_eq!(set, [switch(10, 10, false), switch(20, 20, true)].into_iter().collect());
+        assert_eq!(set.since(true).map(TimeMs::get), Some(20));
     }
 }
