@@ -1,5 +1,6 @@
 //! What readmark's roles share: time, the ports, the consumer loop, retry, parking, dead letters, telemetry.
 
+pub mod at_once;
 pub mod clock;
 pub mod consume;
 pub mod dead_letter;

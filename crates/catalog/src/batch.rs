@@ -1,0 +1,171 @@
+//! A batch of records, split by conversation and into runs of facts that are written together.
+
+use crate::members::apply_members;
+use crate::messages::apply_messages;
+use crate::role::Tools;
+use crate::settings::{apply_closed, apply_policy};
+use crate::step::{Outcome, StepError};
+use readmark_domain::fact::{
+    ConversationClosed, ConversationFact, ConversationPolicy, FactError, HeadImported, MessageRecalled,
+    MessageSent, SeqSkipped, order_of,
+};
+use readmark_domain::id::{ConversationId, Seq, Uid};
+use readmark_domain::time::{Order, OrderSource};
+use readmark_events::decode;
+use readmark_log::Record;
+use readmark_runtime::dead_letter::{DeadLetter, Reason};
+use std::collections::BTreeMap;
+
+/// A fact about messages.
+#[derive(Debug, Clone)]
+pub(crate) enum MessageFact {
+    Sent(MessageSent),
+    Recalled(MessageRecalled),
+    Skipped(SeqSkipped),
+    HeadImported(HeadImported),
+}
+
+/// A fact about a member.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MemberFact {
+    pub uid: Uid,
+    pub order: Order,
+    /// The seq after which it joined; `None` for a leave.
+    pub joined: Option<Seq>,
+}
+
+/// Facts of one conversation that follow each other and are written together: all merges, so that their
+/// order within a run makes no difference.
+#[derive(Debug, Clone)]
+enum Run {
+    Messages(Vec<(Record, MessageFact)>),
+    Members(Vec<(Record, MemberFact)>),
+    Closed(Record, ConversationClosed),
+    Policy(Record, ConversationPolicy),
+}
+
+/// One conversation's share of a batch.
+#[derive(Debug)]
+pub(crate) struct ConversationBatch {
+    conversation_id: ConversationId,
+    runs: Vec<Run>,
+}
+
+/// Decodes records and splits them by conversation; what can't be decoded is a dead letter.
+pub(crate) fn split(records: Vec<Record>, order: OrderSource) -> (Vec<ConversationBatch>, Vec<DeadLetter>) {
+    let mut batches: BTreeMap<ConversationId, ConversationBatch> = BTreeMap::new();
+    let mut letters = Vec::new();
+    for record in records {
+        let decoded = decode::<ConversationFact>(record.key.as_deref(), &record.payload).map_err(Reason::from);
+        let accepted = decoded.and_then(|fact| {
+            let conversation_id = fact.conversation_id().clone();
+            let run = Run::of(record.clone(), fact, order).map_err(|e| Reason::new("bad-fact", e))?;
+            Ok((conversation_id, run))
+        });
+        match accepted {
+            Ok((conversation_id, run)) => batches
+                .entry(conversation_id.clone())
+                .or_insert_with(|| ConversationBatch { conversation_id, runs: Vec::new() })
+                .add(run),
+            Err(reason) => letters.push(DeadLetter { record, reason }),
+        }
+    }
+    (batches.into_values().collect(), letters)
+}
+
+impl Run {
+    fn of(record: Record, fact: ConversationFact, source: OrderSource) -> Result<Self, FactError> {
+        let message = |fact| Self::Messages(vec![(record.clone(), fact)]);
+        Ok(match fact {
+            ConversationFact::MessageSent(fact) => message(MessageFact::Sent(fact)),
+            ConversationFact::MessageRecalled(fact) => message(MessageFact::Recalled(fact)),
+            ConversationFact::SeqSkipped(fact) => message(MessageFact::Skipped(fact)),
+            ConversationFact::HeadImported(fact) => message(MessageFact::HeadImported(fact)),
+            ConversationFact::MemberJoined(fact) => {
+                let order = order_of(source, fact.occurred_at, fact.version)?;
+                let fact = MemberFact { uid: fact.uid, order, joined: Some(fact.at_seq) };
+                Self::Members(vec![(record, fact)])
+            }
+            ConversationFact::MemberLeft(fact) => {
+                let order = order_of(source, fact.occurred_at, fact.version)?;
+                Self::Members(vec![(record, MemberFact { uid: fact.uid, order, joined: None })])
+            }
+            ConversationFact::ConversationClosed(fact) => {
+                order_of(source, fact.occurred_at, fact.version)?;
+                Self::Closed(record, fact)
+            }
+            ConversationFact::ConversationPolicy(fact) => {
+                fact.switch(source)?;
+                Self::Policy(record, fact)
+            }
+        })
+    }
+
+    fn records(&self) -> Vec<&Record> {
+        match self {
+            Self::Messages(facts) => facts.iter().map(|(record, _)| record).collect(),
+            Self::Members(facts) => facts.iter().map(|(record, _)| record).collect(),
+            Self::Closed(record, _) | Self::Policy(record, _) => vec![record],
+        }
+    }
+
+    /// One run for each record.
+    fn into_singles(self) -> Vec<Self> {
+        match self {
+            Self::Messages(facts) => facts.into_iter().map(|fact| Self::Messages(vec![fact])).collect(),
+            Self::Members(facts) => facts.into_iter().map(|fact| Self::Members(vec![fact])).collect(),
+            single @ (Self::Closed(..) | Self::Policy(..)) => vec![single],
+        }
+    }
+
+    async fn apply(&self, tools: &Tools, outcome: &mut Outcome) -> Result<(), StepError> {
+        match self {
+            Self::Messages(facts) => apply_messages(tools, facts, outcome).await,
+            Self::Members(facts) => {
+                let facts: Vec<MemberFact> = facts.iter().map(|(_, fact)| *fact).collect();
+                apply_members(tools, &facts, outcome).await
+            }
+            Self::Closed(_, fact) => apply_closed(tools, fact, outcome).await,
+            Self::Policy(_, fact) => apply_policy(tools, fact, outcome).await,
+        }
+    }
+}
+
+impl ConversationBatch {
+    fn add(&mut self, run: Run) {
+        match (self.runs.last_mut(), run) {
+            (Some(Run::Messages(facts)), Run::Messages(more)) => facts.extend(more),
+            (Some(Run::Members(facts)), Run::Members(more)) => facts.extend(more),
+            (_, run) => self.runs.push(run),
+        }
+    }
+
+    /// Writes everything, in order, and gathers what is to be told.
+    pub async fn apply(self, tools: &Tools) -> Result<Outcome, StepError> {
+        let mut outcome = Outcome::new(self.conversation_id);
+        for run in self.runs {
+            outcome.positions.extend(run.records().iter().map(|record| record.position));
+            match run.apply(tools, &mut outcome).await {
+                Err(error) if error.is_refusal() => apply_singly(tools, run, &mut outcome).await?,
+                done => done?,
+            }
+        }
+        Ok(outcome)
+    }
+}
+
+/// The store refused something of this run: find out what, one record at a time.
+async fn apply_singly(tools: &Tools, run: Run, outcome: &mut Outcome) -> Result<(), StepError> {
+    for single in run.into_singles() {
+        match single.apply(tools, outcome).await {
+            Err(error) if error.is_refusal() => {
+                outcome.dead_letters.extend(single.records().into_iter().map(|record| DeadLetter {
+                    record: record.clone(),
+                    reason: Reason::new("refused", &error),
+                }));
+            }
+            done => done?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! Messages that arrive when the head is already at or past them may have missed marks that passed them.
+//!
+//! A mark writes `claimed` before it looks at any message; a message is written before `claimed` is looked
+//! at here. So one of the two always sees the other.
+
+use crate::role::Tools;
+use crate::step::StepError;
+use readmark_domain::counting::{Member, Message};
+use readmark_domain::fact::{AckFact, Origin, Receipts};
+use readmark_domain::id::{ConversationId, Seq, Uid};
+use readmark_domain::read_array::ReadArray;
+use readmark_domain::seq_ranges::SeqRanges;
+use readmark_log::NewRecord;
+use std::collections::BTreeMap;
+
+/// The acks of everybody whose mark had passed one of these messages. Recalled messages make none: the
+/// aggregator ignores them.
+pub(crate) async fn late_acks(
+    tools: &Tools,
+    id: &ConversationId,
+    late: Vec<Message>,
+) -> Result<Vec<NewRecord>, StepError> {
+    if late.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (store, retrier) = (&*tools.ports.store, &tools.retrier);
+    let members = retrier.run(|| store.members(id)).await?;
+    let seqs: Vec<Seq> = late.iter().map(|message| message.seq).collect();
+    let arrays = retrier.run(|| store.read_arrays(id, &seqs)).await?;
+    let mut missed: BTreeMap<(Uid, Uid), Vec<Seq>> = BTreeMap::new();
+    for (message, array) in late.iter().zip(&arrays) {
+        for member in members.iter().filter(|member| missed_its_mark(member, message, array)) {
+            missed.entry((message.sender_uid, member.uid)).or_default().push(message.seq);
+        }
+    }
+    let occurred_at = tools.ports.clock.now();
+    let records = missed.into_iter().map(|((sender_uid, reader_uid), seqs)| {
+        NewRecord::of(&AckFact::Receipts(Receipts {
+            sender_uid,
+            reader_uid,
+            conversation_id: id.clone(),
+            seqs: SeqRanges::from_seqs(seqs),
+            endpoint: None,
+            origin: Origin::Expansion,
+            occurred_at,
+        }))
+    });
+    Ok(records.collect::<Result<_, _>>()?)
+}
+
+/// Did this member mark past the message, before it was there, in a way that makes a receipt?
+fn missed_its_mark(member: &Member, message: &Message, array: &ReadArray) -> bool {
+    let seq = message.seq;
+    member.claimed >= seq
+        && member.imported < seq
+        && member.joined < seq
+        && member.uid != message.sender_uid
+        && member.switches.newest_off().is_none_or(|off| off <= message.sent_at)
+        && !array.contains(member.uid)
+}
