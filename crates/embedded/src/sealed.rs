@@ -103,20 +103,15 @@ impl<T: ReadableTable<&'static [u8], &'static [u8]>> Sealed<T> {
         }))
     }
 
-    /// The first key of a range, without its value.
+    /// Keys of a range, ascending; from either end. Values are not looked at, so a damaged one is no obstacle.
     ///
     /// # Errors
     /// When the engine fails.
-    pub fn first_key<'a>(&self, range: impl RangeBounds<&'a [u8]> + 'a) -> Result<Option<Vec<u8>>, JobError> {
-        Ok(self.table.range::<&[u8]>(range)?.next().transpose()?.map(|(key, _)| key.value().to_vec()))
-    }
-
-    /// The last key of a range, without its value.
-    ///
-    /// # Errors
-    /// When the engine fails.
-    pub fn last_key<'a>(&self, range: impl RangeBounds<&'a [u8]> + 'a) -> Result<Option<Vec<u8>>, JobError> {
-        Ok(self.table.range::<&[u8]>(range)?.next_back().transpose()?.map(|(key, _)| key.value().to_vec()))
+    pub fn keys<'a>(
+        &self,
+        range: impl RangeBounds<&'a [u8]> + 'a,
+    ) -> Result<impl DoubleEndedIterator<Item = Result<Vec<u8>, JobError>>, JobError> {
+        Ok(self.table.range::<&[u8]>(range)?.map(|pair| Ok(pair?.0.value().to_vec())))
     }
 }
 

@@ -42,8 +42,12 @@ pub trait EventLog: Send + Sync + 'static {
     async fn offset_for_time(&self, partition: TopicPartition, at: TimeMs) -> Result<Offset, LogError>;
 
     /// Reads up to `max_records` from `from` on, outside any group; empty at the end.
-    async fn read(&self, partition: TopicPartition, from: Offset, max_records: usize)
-    -> Result<Vec<Record>, LogError>;
+    async fn read(
+        &self,
+        partition: TopicPartition,
+        from: Offset,
+        max_records: usize,
+    ) -> Result<Vec<Record>, LogError>;
 
     /// Does the log answer? For readiness.
     async fn probe(&self) -> Result<(), LogError>;
