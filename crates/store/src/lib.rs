@@ -4,6 +4,8 @@
 //! that grows, a register whose greatest order key wins), so it may be repeated, reordered and raced.
 //! A write resolves when it is durable.
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod error;
 pub mod lookup;
 pub mod memory;
