@@ -6,6 +6,7 @@
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
+pub mod embedded;
 mod error;
 pub mod lookup;
 pub mod memory;

@@ -1,12 +1,10 @@
 //! What every adapter of the port must do, as tests that any of them can run.
 //!
-//! A group of cases is run on subjects, each a store on which the ids of that subject have never been used:
+//! Cases are run on subjects, each a store on which the ids of that subject have never been used. In the tests
+//! of an adapter, with `my_subject` an `async fn(tag: u32) -> Subject`:
 //!
-//! ```ignore
-//! #[tokio::test(flavor = "multi_thread")]
-//! async fn conversations() {
-//!     conformance::run(&conformance::CONVERSATIONS, my_subject).await;
-//! }
+//! ```text
+//! readmark_store::receipt_store_conformance!(my_subject);
 //! ```
 //!
 //! Durations of the expiry cases are short enough for a clock that can only be waited for, and allow an
@@ -103,4 +101,47 @@ where
         }
     }
     assert!(failed.is_empty(), "store conformance: failed in {}: {failed:?}", group.name);
+}
+
+/// Seeds of the differential test.
+pub const DIFFERENTIAL_SEEDS: std::ops::Range<u32> = 0..20;
+/// Calls for each seed.
+pub const DIFFERENTIAL_OPERATIONS: usize = 500;
+
+/// The differential test over [`DIFFERENTIAL_SEEDS`].
+///
+/// # Panics
+/// At the first answer that differs, with its seed.
+pub async fn run_differential<F, R>(subject: F)
+where
+    F: Fn(u32) -> R,
+    R: Future<Output = Subject>,
+{
+    for seed in DIFFERENTIAL_SEEDS {
+        differential(subject(seed).await, u64::from(seed), DIFFERENTIAL_OPERATIONS).await;
+    }
+}
+
+/// A test for each group and the differential test, on subjects made by an `async fn(tag: u32) -> Subject`.
+/// The crate that uses it needs `tokio` with `macros` and `rt-multi-thread`.
+#[macro_export]
+macro_rules! receipt_store_conformance {
+    ($subject:path) => {
+        $crate::receipt_store_conformance!(@ $subject;
+            conversations CONVERSATIONS, messages MESSAGES, buckets BUCKETS, flags FLAGS, mentions MENTIONS,
+            read_arrays READ_ARRAYS, members MEMBERS, users USERS, expiry EXPIRY, ids IDS, large LARGE);
+
+        #[tokio::test(flavor = "multi_thread")]
+        async fn differential() {
+            $crate::conformance::run_differential($subject).await;
+        }
+    };
+    (@ $subject:path; $($name:ident $group:ident),+) => {
+        $(
+            #[tokio::test(flavor = "multi_thread")]
+            async fn $name() {
+                $crate::conformance::run(&$crate::conformance::$group, $subject).await;
+            }
+        )+
+    };
 }
