@@ -52,7 +52,8 @@ pub fn app(parts: &AppParts, calls: Router, operation: Option<OperationParts>) -
         permits: Arc::new(Semaphore::new(settings.max_in_flight)),
         limit: Duration::from_millis(settings.request_timeout_ms),
     };
-    let mut router = calls.layer(from_fn_with_state(gate, authenticate)).layer(from_fn_with_state(shed, bound));
+    let mut router =
+        calls.layer(from_fn_with_state(gate, authenticate)).layer(from_fn_with_state(shed, bound));
     if let Some(cors) = cors(&settings.allowed_origins)? {
         router = router.layer(cors);
     }
@@ -61,7 +62,9 @@ pub fn app(parts: &AppParts, calls: Router, operation: Option<OperationParts>) -
     }
     Ok(router
         .fallback(async || Problem::new(Kind::NoSuchRoute, "no such path; see /openapi.json"))
-        .method_not_allowed_fallback(async || Problem::new(Kind::MethodNotAllowed, "no such method on this path"))
+        .method_not_allowed_fallback(async || {
+            Problem::new(Kind::MethodNotAllowed, "no such method on this path")
+        })
         .layer(from_fn_with_state(parts.metrics.clone(), metrics::count)))
 }
 
@@ -108,7 +111,11 @@ struct Gate {
 }
 
 /// Finds out who calls, and how often.
-async fn authenticate(State(gate): State<Gate>, mut request: Request, next: Next) -> Result<Response, Problem> {
+async fn authenticate(
+    State(gate): State<Gate>,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
     let caller = bearer(request.headers())
         .and_then(|token| gate.verifier.verify(token, gate.clock.now()))
         .map_err(|error| Problem::new(Kind::Unauthenticated, error.to_string()))?;

@@ -6,6 +6,7 @@
 
 mod app;
 pub mod auth;
+mod decimal;
 mod extract;
 mod limits;
 mod metrics;
@@ -17,8 +18,10 @@ mod settings;
 mod sure;
 
 pub use app::{AppParts, app};
+pub use decimal::Decimal;
 pub use extract::{
-    ConversationPath, Json, MAX_BODY_BYTES, MessagePath, Params, Service, User, Viewer, parse_item, parse_items,
+    ConversationPath, Json, MAX_BODY_BYTES, MessagePath, Params, Service, User, Viewer, parse_item,
+    parse_items,
 };
 pub use limits::{Limiter, RateLimit};
 pub use metrics::HttpMetrics;

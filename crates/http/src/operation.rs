@@ -61,7 +61,8 @@ pub(crate) fn routes(parts: OperationParts) -> Router {
 }
 
 async fn readyz(State(parts): State<Arc<OperationParts>>) -> Response {
-    let missing: Vec<Item> = join_all(parts.checks.iter().map(Check::missing)).await.into_iter().flatten().collect();
+    let missing: Vec<Item> =
+        join_all(parts.checks.iter().map(Check::missing)).await.into_iter().flatten().collect();
     if missing.is_empty() {
         return "ready\n".into_response();
     }

@@ -67,7 +67,9 @@ impl Kind {
             Self::NamesForSenderOnly => {
                 (S::FORBIDDEN, "names-for-sender-only", "Names are for the sender of the message")
             }
-            Self::ReceiptsCountOnly => (S::FORBIDDEN, "receipts-count-only", "The conversation shows no names"),
+            Self::ReceiptsCountOnly => {
+                (S::FORBIDDEN, "receipts-count-only", "The conversation shows no names")
+            }
             Self::ReceiptsOff => (S::FORBIDDEN, "receipts-off", "The conversation has receipts off"),
             Self::NoSuchRoute => (S::NOT_FOUND, "no-such-route", "No such path"),
             Self::UnknownConversation => (S::NOT_FOUND, "unknown-conversation", "Unknown conversation"),
@@ -192,8 +194,8 @@ impl IntoResponse for Problem {
 }
 
 /// A store that is away is 503; anything else is a fault of ours, whose details stay in the log.
-impl From<StoreError> for Problem {
-    fn from(error: StoreError) -> Self {
+impl From<&StoreError> for Problem {
+    fn from(error: &StoreError) -> Self {
         if error.is_retryable() {
             tracing::warn!(%error, "request failed: the store is away");
             Self::new(Kind::Unavailable, "the store does not answer")
@@ -201,6 +203,12 @@ impl From<StoreError> for Problem {
             tracing::error!(%error, "request failed: the store refused");
             Self::new(Kind::Internal, "the store refused; the log of this process says why")
         }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        Self::from(&error)
     }
 }
 

@@ -67,7 +67,10 @@ impl Sure {
         let topic = Topic::ConversationEvents;
         let partitions: BTreeSet<TopicPartition> = conversations
             .into_iter()
-            .map(|id| TopicPartition { topic, partition: self.log.partition_of(topic, id.as_str().as_bytes()) })
+            .map(|id| TopicPartition {
+                topic,
+                partition: self.log.partition_of(topic, id.as_str().as_bytes()),
+            })
             .collect();
         let mut behind: Vec<(TopicPartition, Offset)> = Vec::new();
         for partition in partitions {

@@ -87,8 +87,10 @@ pub(super) struct PublicKey {
 /// The keys of a set that check signatures.
 pub(super) fn public_keys(jwks: &str) -> Result<Vec<PublicKey>, KeyError> {
     let set: JwkSet = serde_json::from_str(jwks).map_err(KeyError::NoKeySet)?;
-    let for_signatures =
-        set.keys.iter().filter(|jwk| jwk.common.public_key_use.as_ref().is_none_or(|used| *used == PublicKeyUse::Signature));
+    let for_signatures = set
+        .keys
+        .iter()
+        .filter(|jwk| jwk.common.public_key_use.as_ref().is_none_or(|used| *used == PublicKeyUse::Signature));
     for_signatures.map(public_key).collect()
 }
 

@@ -46,7 +46,13 @@ pub struct Claims {
 impl Claims {
     /// Claims that end `ttl_s` seconds after `now`.
     #[must_use]
-    pub const fn lasting(uid: Uid, scope: Scope, endpoint: Option<Endpoint>, now: TimeMs, ttl_s: u64) -> Self {
+    pub const fn lasting(
+        uid: Uid,
+        scope: Scope,
+        endpoint: Option<Endpoint>,
+        now: TimeMs,
+        ttl_s: u64,
+    ) -> Self {
         Self { sub: uid, scope, exp: (now.get() / 1_000).saturating_add(ttl_s), endpoint }
     }
 }

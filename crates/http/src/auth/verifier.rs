@@ -85,10 +85,8 @@ impl Verifier {
         }
         let header = jsonwebtoken::decode_header(token).map_err(|_| AuthError::Malformed)?;
         let keys = self.keys_for(header.alg, header.kid.as_deref());
-        let claims = keys
-            .iter()
-            .find_map(|key| claims_by(token, key, header.alg))
-            .ok_or(AuthError::WrongKey)?;
+        let claims =
+            keys.iter().find_map(|key| claims_by(token, key, header.alg)).ok_or(AuthError::WrongKey)?;
         let raw: RawClaims =
             serde_json::from_value(claims).map_err(|error| AuthError::BadClaims(error.to_string()))?;
         let now_s = now.get() as f64 / 1_000.0;
@@ -104,7 +102,12 @@ impl Verifier {
             return self.secret.iter().collect();
         }
         let named = |key: &&PublicKey| kid.is_none() || key.kid.is_none() || key.kid.as_deref() == kid;
-        self.public.iter().filter(|key| key.algorithm == algorithm).filter(named).map(|key| &key.key).collect()
+        self.public
+            .iter()
+            .filter(|key| key.algorithm == algorithm)
+            .filter(named)
+            .map(|key| &key.key)
+            .collect()
     }
 }
 

@@ -22,9 +22,10 @@ pub struct MessagePath {
 pub struct Params<T>(pub T);
 
 async fn part<S: Send + Sync>(parts: &mut Parts, state: &S, name: &str) -> Result<String, Problem> {
-    let Path(values) = Path::<Vec<(String, String)>>::from_request_parts(parts, state)
-        .await
-        .map_err(|rejection| Problem::malformed(format!("the path can't be used: {}", rejection.body_text())))?;
+    let Path(values) =
+        Path::<Vec<(String, String)>>::from_request_parts(parts, state).await.map_err(|rejection| {
+            Problem::malformed(format!("the path can't be used: {}", rejection.body_text()))
+        })?;
     let value = values.into_iter().find(|(key, _)| key == name).map(|(_, value)| value);
     value.ok_or_else(|| Problem::malformed(format!("the path has no {name}")))
 }
@@ -44,7 +45,9 @@ impl<S: Send + Sync> FromRequestParts<S> for MessagePath {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let ConversationPath(conversation_id) = ConversationPath::from_request_parts(parts, state).await?;
         let seq = part(parts, state, "seq").await?;
-        let seq = seq.parse().map_err(|error: readmark_domain::id::IdError| Problem::malformed(error.to_string()))?;
+        let seq = seq
+            .parse()
+            .map_err(|error: readmark_domain::id::IdError| Problem::malformed(error.to_string()))?;
         Ok(Self { conversation_id, seq })
     }
 }
@@ -53,9 +56,9 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let Query(params) = Query::<T>::from_request_parts(parts, state)
-            .await
-            .map_err(|rejection| Problem::malformed(format!("the query can't be used: {}", rejection.body_text())))?;
+        let Query(params) = Query::<T>::from_request_parts(parts, state).await.map_err(|rejection| {
+            Problem::malformed(format!("the query can't be used: {}", rejection.body_text()))
+        })?;
         Ok(Self(params))
     }
 }

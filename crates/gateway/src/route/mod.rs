@@ -1,0 +1,40 @@
+//! The calls, one file each.
+
+mod acks;
+mod clear;
+mod events;
+mod read;
+mod settings;
+
+use crate::state::Gateway;
+use axum::Router;
+use axum::routing::{post, put};
+use std::sync::Arc;
+use utoipa::OpenApi;
+
+/// The calls of this role.
+pub fn routes(gateway: Arc<Gateway>) -> Router {
+    Router::new()
+        .route("/v1/events", post(events::post_events))
+        .route("/v1/acks", post(acks::post_acks))
+        .route("/v1/conversations/{id}/read", post(read::post_read))
+        .route("/v1/conversations/{id}/clear", post(clear::post_clear))
+        .route("/v1/settings", put(settings::put_settings))
+        .with_state(gateway)
+}
+
+#[derive(OpenApi)]
+#[openapi(paths(
+    events::post_events,
+    acks::post_acks,
+    read::post_read,
+    clear::post_clear,
+    settings::put_settings
+))]
+struct Piece;
+
+/// Their description.
+#[must_use]
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    Piece::openapi()
+}
