@@ -1,0 +1,235 @@
+//! Records taken over: decoded, judged, and put into windows, parked or among the dead letters.
+
+use crate::knowledge::Knowledge;
+use crate::parked::ParkedReceipts;
+use crate::role::Aggregator;
+use crate::window::Share;
+use readmark_domain::fact::{AckFact, Receipts, Recount};
+use readmark_domain::id::{ConversationId, Seq};
+use readmark_domain::seq_ranges::{SeqRange, SeqRanges};
+use readmark_domain::verdict::{Place, judge};
+use readmark_domain::window::Tier;
+use readmark_events::decode;
+use readmark_log::Record;
+use readmark_runtime::dead_letter::{DeadLetter, Reason};
+use readmark_runtime::parking::Parked;
+use readmark_runtime::role::RoleError;
+use readmark_store::StoreError;
+use std::collections::BTreeMap;
+
+/// Seqs judged before windows are looked at again: bounds what a batch of large records can bring in.
+const SEQS_PER_SLICE: u64 = 50_000;
+
+/// What became of a record of receipts.
+enum Judged {
+    /// What is there is in a window, the rest needs nothing.
+    Done,
+    /// These seqs are not there yet.
+    Missing(Receipts),
+    /// Not a receipt that can be used.
+    Dead(Reason),
+}
+
+fn count(receipts: &Receipts) -> usize {
+    usize::try_from(receipts.seqs.count()).unwrap_or(usize::MAX)
+}
+
+/// What is at the seqs that a slice of records names, by conversation.
+struct Places(BTreeMap<ConversationId, BTreeMap<Seq, Place>>);
+
+impl Places {
+    async fn read<'a>(
+        knowledge: &mut Knowledge,
+        named: impl Iterator<Item = (&'a ConversationId, &'a SeqRanges)>,
+    ) -> Result<Self, StoreError> {
+        let mut ranges: BTreeMap<ConversationId, Vec<SeqRange>> = BTreeMap::new();
+        for (id, seqs) in named {
+            ranges.entry(id.clone()).or_default().extend(seqs.ranges());
+        }
+        let mut places = BTreeMap::new();
+        for (id, ranges) in ranges {
+            let found = knowledge.places(&id, &SeqRanges::from_ranges(ranges)).await?;
+            places.insert(id, found);
+        }
+        Ok(Self(places))
+    }
+
+    fn of<'a>(&'a self, id: &ConversationId, seqs: &'a SeqRanges) -> impl Iterator<Item = (Seq, Place)> + 'a {
+        let found = self.0.get(id);
+        seqs.iter().map(move |seq| {
+            let place = found.and_then(|found| found.get(&seq)).cloned();
+            (seq, place.unwrap_or(Place::Missing { beyond_head: true }))
+        })
+    }
+}
+
+impl Aggregator {
+    /// Takes records over; their offsets are held until they are done with.
+    pub(crate) async fn take_in(&mut self, records: Vec<Record>) -> Result<(), RoleError> {
+        let mut letters = Vec::new();
+        let mut slice = Vec::new();
+        let mut seqs = 0;
+        for record in records {
+            self.progress.hold(record.position);
+            match decode::<AckFact>(record.key.as_deref(), &record.payload) {
+                Ok(fact) => {
+                    seqs += named(&fact).1.count();
+                    slice.push((record, fact));
+                }
+                Err(error) => letters.push(DeadLetter { record, reason: error.into() }),
+            }
+            if seqs >= SEQS_PER_SLICE {
+                self.take_slice(std::mem::take(&mut slice), &mut letters).await?;
+                self.flush_due().await?;
+                seqs = 0;
+            }
+        }
+        self.take_slice(slice, &mut letters).await?;
+        self.bury(letters).await
+    }
+
+    async fn take_slice(
+        &mut self,
+        slice: Vec<(Record, AckFact)>,
+        letters: &mut Vec<DeadLetter>,
+    ) -> Result<(), RoleError> {
+        let places = Places::read(&mut self.knowledge, slice.iter().map(|(_, fact)| named(fact))).await?;
+        for (record, fact) in slice {
+            match fact {
+                AckFact::Receipts(receipts) => self.take_receipts(record, receipts, &places, letters).await?,
+                AckFact::Recount(recount) => self.take_recount(record, recount, &places, letters).await?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn take_receipts(
+        &mut self,
+        record: Record,
+        receipts: Receipts,
+        places: &Places,
+        letters: &mut Vec<DeadLetter>,
+    ) -> Result<(), RoleError> {
+        let now_ms = self.ports.clock.elapsed_ms();
+        match self.judge_receipts(&record, receipts, places).await? {
+            Judged::Done => self.progress.release(record.position),
+            Judged::Dead(reason) => letters.push(DeadLetter { record, reason }),
+            Judged::Missing(rest) => {
+                self.metrics.count("parked", count(&rest));
+                let (position, bytes) = (record.position, record.payload.len());
+                let item = ParkedReceipts { record, rest };
+                self.parked.park(Parked { position, since_ms: now_ms, bytes, item }, now_ms);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts what is there into a window, which then holds the record's offset too.
+    async fn judge_receipts(
+        &mut self,
+        record: &Record,
+        mut receipts: Receipts,
+        places: &Places,
+    ) -> Result<Judged, RoleError> {
+        let id = receipts.conversation_id.clone();
+        let known = self.knowledge.any_roster(&id).await?;
+        let newest_off = known.newest_off.get(&receipts.reader_uid).copied();
+        let verdict = match judge(receipts.sender_uid, places.of(&id, &receipts.seqs), newest_off) {
+            Ok(verdict) => verdict,
+            Err(mismatch) => {
+                self.metrics.count("dead", count(&receipts));
+                return Ok(Judged::Dead(Reason::new("sender-mismatch", mismatch)));
+            }
+        };
+        self.metrics.count("ignored", verdict.ignored.len());
+        if !verdict.store.is_empty() {
+            let share = Share {
+                record: record.clone(),
+                sender: receipts.sender_uid,
+                messages: verdict.store,
+                reader: Some(receipts.reader_uid),
+            };
+            self.open(&id, Tier::of(known.roster.present_count()), share);
+        }
+        receipts.seqs = verdict.parked;
+        Ok(if receipts.seqs.is_empty() { Judged::Done } else { Judged::Missing(receipts) })
+    }
+
+    async fn take_recount(
+        &mut self,
+        record: Record,
+        recount: Recount,
+        places: &Places,
+        letters: &mut Vec<DeadLetter>,
+    ) -> Result<(), RoleError> {
+        let id = &recount.conversation_id;
+        match judge(recount.sender_uid, places.of(id, &recount.seqs), None) {
+            Ok(verdict) => {
+                let known = self.knowledge.any_roster(id).await?;
+                let position = record.position;
+                if !verdict.store.is_empty() {
+                    let sender = recount.sender_uid;
+                    let share = Share { record, sender, messages: verdict.store, reader: None };
+                    self.open(id, Tier::of(known.roster.present_count()), share);
+                }
+                self.progress.release(position);
+            }
+            Err(mismatch) => {
+                letters.push(DeadLetter { record, reason: Reason::new("sender-mismatch", mismatch) });
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, id: &ConversationId, tier: Tier, share: Share) {
+        self.progress.hold(share.record.position);
+        self.windows.add(id, tier, share, self.ports.clock.elapsed_ms());
+    }
+
+    /// Looks again at what is parked; what has waited too long is a dead letter.
+    pub(crate) async fn look_at_parked(&mut self) -> Result<(), RoleError> {
+        let now_ms = self.ports.clock.elapsed_ms();
+        let due = self.parked.take_due(now_ms);
+        if due.is_empty() {
+            return Ok(());
+        }
+        let named = due.iter().map(|parked| (&parked.item.rest.conversation_id, &parked.item.rest.seqs));
+        let places = Places::read(&mut self.knowledge, named).await?;
+        let mut letters = Vec::new();
+        for parked in due {
+            let overdue = parked.is_overdue(now_ms);
+            let Parked { position, since_ms, bytes, item: ParkedReceipts { record, rest } } = parked;
+            match self.judge_receipts(&record, rest, &places).await? {
+                Judged::Done => self.progress.release(position),
+                Judged::Dead(reason) => letters.push(DeadLetter { record, reason }),
+                Judged::Missing(rest) if !overdue => {
+                    let item = ParkedReceipts { record, rest };
+                    self.parked.put_back(Parked { position, since_ms, bytes, item });
+                }
+                Judged::Missing(rest) => {
+                    self.metrics.count("dead", count(&rest));
+                    let missing = rest.seqs.first().map(|seq| seq.to_string()).unwrap_or_default();
+                    let detail = format!("message {missing} of {} has not come", rest.conversation_id);
+                    letters.push(DeadLetter { record, reason: Reason::new("message-missing", detail) });
+                }
+            }
+        }
+        self.bury(letters).await
+    }
+
+    /// Appends dead letters, then lets their offsets go.
+    async fn bury(&mut self, letters: Vec<DeadLetter>) -> Result<(), RoleError> {
+        self.dead_letters.send(&letters).await?;
+        for letter in letters {
+            self.progress.release(letter.record.position);
+        }
+        Ok(())
+    }
+}
+
+fn named(fact: &AckFact) -> (&ConversationId, &SeqRanges) {
+    match fact {
+        AckFact::Receipts(receipts) => (&receipts.conversation_id, &receipts.seqs),
+        AckFact::Recount(recount) => (&recount.conversation_id, &recount.seqs),
+    }
+}
