@@ -3,6 +3,8 @@
 //! [`EventLog`] is a port, shaped for Kafka: topics with partitions, consumer groups that keep positions,
 //! headers, look-up by time. [`partitioner`] says which partition a key belongs to, in every adapter alike.
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod embedded;
 mod error;
 pub mod partitioner;

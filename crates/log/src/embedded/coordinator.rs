@@ -71,10 +71,11 @@ impl Coordinator {
 
     pub fn join(&mut self, group: &Group, topics: &[Topic], now: Instant) -> MemberId {
         self.last_id += 1;
+        let id = self.last_id;
         let member = Member { topics: topics.iter().copied().collect(), ..Member::default() };
-        self.groups.entry(group.clone()).or_default().insert(self.last_id, member);
+        self.groups.entry(group.clone()).or_default().insert(id, member);
         self.balance(group, now);
-        self.last_id
+        id
     }
 
     pub fn leave(&mut self, group: &Group, member: MemberId, now: Instant) {
