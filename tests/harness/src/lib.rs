@@ -6,8 +6,10 @@
 
 mod binary;
 mod caller;
+mod compare;
 pub mod device;
 mod http;
+pub mod load;
 pub mod metrics;
 pub mod oracle;
 mod output;
@@ -19,6 +21,7 @@ mod wait;
 
 pub use binary::binary;
 pub use caller::Caller;
+pub use compare::wait_for_answers;
 pub use reply::Reply;
 pub use server::{DataDir, Options, Server, Start};
 pub use socket::{PartitionEnds, TopicRecord};

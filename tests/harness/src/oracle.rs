@@ -144,6 +144,11 @@ impl Oracle {
         self.conversations.entry(conversation_id.to_owned()).or_default().read(uid, up_to_seq);
     }
 
+    /// A user has read one message.
+    pub fn ack(&mut self, conversation_id: &str, uid: u64, seq: u64) {
+        self.conversations.entry(conversation_id.to_owned()).or_default().ack(uid, seq);
+    }
+
     /// A user has cleared everything up to a seq.
     pub fn cleared(&mut self, conversation_id: &str, uid: u64, up_to_seq: u64) {
         let conversation = self.conversations.entry(conversation_id.to_owned()).or_default();

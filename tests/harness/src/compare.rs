@@ -1,0 +1,75 @@
+//! Compares every answer with the oracle's.
+
+use crate::oracle::Oracle;
+use crate::server::Server;
+use crate::wait::wait_until;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Most messages a query may ask for.
+const QUERY_MESSAGES: usize = 200;
+/// Differences shown when answers are wrong.
+const SHOWN: usize = 10;
+/// Everything that waited behind a crash is applied within this time.
+const WITHIN: Duration = Duration::from_secs(60);
+
+/// Waits until every N/M and every unread count of every conversation is answered as the oracle says.
+pub async fn wait_for_answers(server: &Server, oracle: &Oracle) {
+    wait_until(WITHIN, "the answers to be the oracle's", || async {
+        let mut wrong = Vec::new();
+        for id in oracle.conversations() {
+            wrong.extend(wrong_counts(server, oracle, id).await?);
+        }
+        wrong.extend(wrong_unread(server, oracle).await?);
+        let shown = wrong.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join("; ");
+        if wrong.is_empty() { Ok(()) } else { Err(format!("{} differences, first: {shown}", wrong.len())) }
+    })
+    .await;
+}
+
+async fn wrong_counts(server: &Server, oracle: &Oracle, id: &str) -> Result<Vec<String>, String> {
+    let seqs: Vec<u64> = oracle.messages(id).collect();
+    let mut wrong = Vec::new();
+    for page in seqs.chunks(QUERY_MESSAGES) {
+        let asked: Vec<Value> =
+            page.iter().map(|seq| json!({"conversation_id": id, "seq": seq.to_string()})).collect();
+        let body = json!({"messages": asked});
+        let reply = server.as_service().try_send("POST", "/v1/receipts/query", &body).await?;
+        let answer = reply.json();
+        let receipts = answer["receipts"].as_array().ok_or_else(|| reply.to_string())?;
+        for (seq, receipt) in page.iter().zip(receipts) {
+            let counts = oracle.counts(id, *seq);
+            let must_be = (json!(counts.read.to_string()), json!(counts.total.to_string()));
+            if (&receipt["read"], &receipt["total"]) != (&must_be.0, &must_be.1) {
+                wrong.push(format!("{id}/{seq} answers {receipt}, must be {counts:?}"));
+            }
+        }
+    }
+    Ok(wrong)
+}
+
+async fn wrong_unread(server: &Server, oracle: &Oracle) -> Result<Vec<String>, String> {
+    let uids: BTreeSet<u64> = oracle.conversations().flat_map(|id| oracle.present(id)).collect();
+    let mut wrong = Vec::new();
+    for uid in uids {
+        let path = format!("/v1/unread?all=true&uid={uid}");
+        let answer = server.as_service().try_send("GET", &path, &Value::Null).await?.json();
+        let conversations = answer["conversations"].as_array().cloned().unwrap_or_default();
+        let mut total = 0;
+        for id in oracle.conversations().filter(|id| oracle.present(id).any(|present| present == uid)) {
+            let unread = oracle.unread(id, uid);
+            total += unread.unread;
+            let found = conversations.iter().find(|c| c["conversation_id"] == id).unwrap_or(&Value::Null);
+            let must_be =
+                [("unread", unread.unread), ("read_seq", unread.read_seq), ("floor_seq", unread.floor_seq)];
+            if must_be.iter().any(|(field, value)| found[field] != json!(value.to_string())) {
+                wrong.push(format!("user {uid} in {id} is answered {found}, must be {unread:?}"));
+            }
+        }
+        if answer["total"] != json!(total.to_string()) {
+            wrong.push(format!("user {uid} has the total {}, must be {total}", answer["total"]));
+        }
+    }
+    Ok(wrong)
+}

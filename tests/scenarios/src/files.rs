@@ -1,0 +1,60 @@
+//! The scenario files.
+
+use crate::format::Scenario;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Parts that exist. A scenario that needs another one waits, and the runner says so.
+pub const PARTS: [&str; 1] = ["embedded"];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data")
+}
+
+/// Loads every scenario, in the order of `ids.txt`.
+///
+/// Fails when a file can't be read, when an id of `ids.txt` has no file or a file's id is not in it, and when
+/// a scenario has nothing to do although nothing is missing.
+#[must_use]
+pub fn load() -> Vec<Scenario> {
+    let ids = std::fs::read_to_string(folder().join("ids.txt")).expect("ids.txt can be read");
+    let ids: Vec<&str> = ids.split_whitespace().collect();
+    let mut scenarios: Vec<Scenario> = paths().iter().map(|path| scenario(path)).collect();
+    let found: BTreeSet<&str> = scenarios.iter().map(|scenario| scenario.id.as_str()).collect();
+    let listed: BTreeSet<&str> = ids.iter().copied().collect();
+    assert_eq!(listed.len(), ids.len(), "ids.txt names an id twice");
+    assert_eq!(found.len(), scenarios.len(), "two files have the same id");
+    assert_eq!(found, listed, "the files and ids.txt must name the same scenarios");
+    scenarios.sort_by_key(|scenario| ids.iter().position(|id| *id == scenario.id));
+    scenarios
+}
+
+fn paths() -> Vec<PathBuf> {
+    let files = std::fs::read_dir(folder()).expect("the folder of the scenarios can be read");
+    let paths = files.map(|file| file.expect("the folder can be listed").path());
+    paths.filter(|path| path.extension().is_some_and(|ext| ext == "toml")).collect()
+}
+
+fn scenario(path: &Path) -> Scenario {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let scenario: Scenario = toml::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    assert!(name.starts_with(&format!("{}-", scenario.id)), "{name} must begin with its id {}", scenario.id);
+    assert!(!scenario.steps.is_empty() || !missing(&scenario).is_empty(), "{name} has no steps");
+    scenario
+}
+
+/// Parts that a scenario needs and that do not exist.
+#[must_use]
+pub fn missing(scenario: &Scenario) -> Vec<&str> {
+    scenario.needs.iter().map(String::as_str).filter(|need| !PARTS.contains(need)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    /// Every file can be read, also of scenarios that wait.
+    #[test]
+    fn every_file_is_valid() {
+        assert!(!super::load().is_empty());
+    }
+}
