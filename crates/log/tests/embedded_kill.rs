@@ -1,0 +1,134 @@
+//! `kill -9` in the middle of appends: what was acknowledged is there, in order, whole.
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a panic is how a test fails")]
+
+use bytes::Bytes;
+use readmark_events::Topic;
+use readmark_log::embedded::{EmbeddedLog, EmbeddedLogOptions};
+use readmark_log::{EventLog, NewRecord, Offset, TopicPartition};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Set for the child process: the log it appends to.
+const CHILD_LOG: &str = "READMARK_TEST_CHILD_LOG";
+const APPENDERS: usize = 8;
+const KILLS: usize = 6;
+
+/// Payload that can't be torn without being seen: its number again and again, of a length that varies.
+fn payload(appender: usize, n: usize) -> String {
+    format!("{appender}:{n};").repeat(1 + (n * 37) % 400)
+}
+
+fn record(appender: usize, n: usize) -> NewRecord {
+    NewRecord {
+        topic: Topic::Acks,
+        key: Bytes::from(appender.to_string()),
+        payload: Bytes::from(payload(appender, n)),
+        headers: vec![("n".to_owned(), n.to_string())],
+    }
+}
+
+/// Not a test of its own: the process that is killed. It prints a line for each record that was acknowledged.
+#[test]
+fn child() {
+    let Ok(path) = std::env::var(CHILD_LOG) else { return };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let log = EmbeddedLog::open(path, EmbeddedLogOptions::default()).await.unwrap();
+        let mut tasks = tokio::task::JoinSet::new();
+        for appender in 0..APPENDERS {
+            let log = log.clone();
+            tasks.spawn(async move {
+                for n in 0.. {
+                    let position = log.append(vec![record(appender, n)]).await.unwrap()[0];
+                    let line =
+                        format!("ACK {appender} {n} {} {}\n", position.partition.partition, position.offset);
+                    // One write a line; straight to the descriptor, since the test harness captures `print!`.
+                    std::io::stderr().write_all(line.as_bytes()).unwrap();
+                }
+            });
+        }
+        tasks.join_next().await.unwrap().unwrap();
+    });
+}
+
+/// Lets a child append until it has acknowledged `count` records, kills it, and gives all acknowledgements.
+fn append_and_kill(path: &Path, count: usize) -> Vec<[u64; 4]> {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child", "--nocapture"])
+        .env(CHILD_LOG, path)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut acknowledged = Vec::new();
+    for line in BufReader::new(child.stderr.take().unwrap()).split(b'\n') {
+        let line = String::from_utf8(line.unwrap()).unwrap();
+        let Some(numbers) = line.strip_prefix("ACK ") else { panic!("the child says {line}") };
+        let numbers: Vec<u64> = numbers.split(' ').map(|number| number.parse().unwrap()).collect();
+        acknowledged.push(numbers.try_into().unwrap());
+        if acknowledged.len() == count {
+            child.kill().unwrap();
+        }
+    }
+    let status = child.wait().unwrap();
+    assert!(!status.success(), "the child was to be killed");
+    acknowledged
+}
+
+#[tokio::test]
+async fn what_was_acknowledged_survives_kill_9() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let path = directory.path().join("log.redb");
+    let mut starts: BTreeMap<u32, Offset> = BTreeMap::new();
+    for kill in 0..KILLS {
+        let child_path = path.clone();
+        let acknowledged =
+            tokio::task::spawn_blocking(move || append_and_kill(&child_path, 200 + 150 * kill))
+                .await
+                .unwrap();
+        assert!(acknowledged.len() >= 200);
+        let log = EmbeddedLog::open(&path, EmbeddedLogOptions::default()).await.unwrap();
+        let mut found: BTreeMap<(u32, Offset), (usize, usize)> = BTreeMap::new();
+        for partition in 0..log.partitions(Topic::Acks) {
+            check_partition(&log, partition, &mut starts, &mut found).await;
+        }
+        for [appender, n, partition, offset] in acknowledged {
+            let place = (u32::try_from(partition).unwrap(), offset);
+            let expected = Some((appender as usize, n as usize));
+            assert_eq!(found.get(&place).copied(), expected, "kill {kill}, at {place:?}");
+        }
+        log.close().await.unwrap();
+    }
+}
+
+/// Reads what the last child has appended: dense, each appender's in order, each record whole.
+async fn check_partition(
+    log: &EmbeddedLog,
+    partition: u32,
+    starts: &mut BTreeMap<u32, Offset>,
+    found: &mut BTreeMap<(u32, Offset), (usize, usize)>,
+) {
+    let at = TopicPartition { topic: Topic::Acks, partition };
+    let mut next = starts.get(&partition).copied().unwrap_or(0);
+    let mut newest: BTreeMap<usize, usize> = BTreeMap::new();
+    loop {
+        let records = log.read(at, next, 500).await.unwrap();
+        if records.is_empty() {
+            break;
+        }
+        for record in records {
+            assert_eq!(record.position.offset, next, "{at}");
+            next += 1;
+            let appender: usize = std::str::from_utf8(record.key.as_ref().unwrap()).unwrap().parse().unwrap();
+            let n: usize = record.header("n").unwrap().parse().unwrap();
+            assert_eq!(record.payload, payload(appender, n), "{at} {next}: torn");
+            let expected = newest.insert(appender, n).map_or(0, |before| before + 1);
+            assert_eq!(n, expected, "{at}: appender {appender} out of order");
+            found.insert((partition, record.position.offset), (appender, n));
+        }
+    }
+    assert_eq!(log.end_offset(at).await.unwrap(), next);
+    starts.insert(partition, next);
+}
