@@ -26,11 +26,11 @@ pub async fn places<S: ReceiptStore + ?Sized>(
 ) -> Result<Vec<(Seq, Place)>, StoreError> {
     let mut messages: BTreeMap<Seq, Message> = BTreeMap::new();
     let mut flags: BTreeMap<Seq, MessageFlags> = BTreeMap::new();
-    for range in seqs.ranges() {
-        for message in store.messages(id, range.first(), range.last()).await? {
+    for (first, last) in spans(seqs) {
+        for message in store.messages(id, first, last).await? {
             messages.insert(message.seq, message);
         }
-        flags.extend(all_flags(store, id, range.first(), range.last()).await?);
+        flags.extend(all_flags(store, id, first, last).await?);
     }
     let missing = SeqRanges::from_seqs(seqs.iter().filter(|seq| !messages.contains_key(seq)));
     let buckets = bucket_times(store, id, &missing).await?;
@@ -52,6 +52,20 @@ pub async fn places<S: ReceiptStore + ?Sized>(
     Ok(judged.collect())
 }
 
+/// The ranges to read so that every one of `seqs` is in one: those in the same bucket or in neighbouring ones
+/// are one range, since a bucket is read in one piece. Else an ack of every second message would cost a read
+/// a message.
+fn spans(seqs: &SeqRanges) -> Vec<(Seq, Seq)> {
+    let mut spans: Vec<(Seq, Seq)> = Vec::new();
+    for range in seqs.ranges() {
+        match spans.last_mut() {
+            Some((_, last)) if range.first().bucket() <= last.bucket() + 1 => *last = range.last(),
+            Some(_) | None => spans.push((range.first(), range.last())),
+        }
+    }
+    spans
+}
+
 /// Newest sent_at of every bucket that holds one of `seqs`.
 async fn bucket_times<S: MessageStore + ?Sized>(
     store: &S,
@@ -59,8 +73,8 @@ async fn bucket_times<S: MessageStore + ?Sized>(
     seqs: &SeqRanges,
 ) -> Result<BTreeMap<u64, TimeMs>, StoreError> {
     let mut times = BTreeMap::new();
-    for range in seqs.ranges() {
-        let (first, last) = (range.first().bucket(), range.last().bucket());
+    for (first, last) in spans(seqs) {
+        let (first, last) = (first.bucket(), last.bucket());
         let limit = usize::try_from(last - first + 1).unwrap_or(usize::MAX);
         for bucket in store.buckets(id, first, last, limit).await? {
             times.insert(bucket.bucket, bucket.newest_sent_at);
@@ -112,7 +126,8 @@ pub async fn count_uncounted<S: MessageStore + ?Sized>(
     Ok(flags.iter().filter(|(_, flags)| flags.is_uncounted()).count() as u64)
 }
 
-/// The newest `limit` messages above `above`, ascending; expired ones are left out and do not count.
+/// The messages above `above` among the newest `limit` seqs up to `head`, ascending. A seq without a message
+/// (skipped, expired, not there yet) takes its place all the same: what is told of is a matter of seqs.
 ///
 /// # Errors
 /// As the store.
@@ -125,7 +140,7 @@ pub async fn newest_messages<S: MessageStore + ?Sized>(
 ) -> Result<Vec<Message>, StoreError> {
     let lowest = above.next().max(head.back(limit.saturating_sub(1)));
     let mut newest = Vec::new();
-    if head <= above {
+    if head <= above || limit == 0 {
         return Ok(newest);
     }
     let (first, last) = (lowest.bucket(), head.bucket());

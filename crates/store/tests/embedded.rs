@@ -1,10 +1,11 @@
 //! The conformance suite on the embedded store, and what is its own: keeping over a restart, sweeping.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use readmark_domain::counting::{Message, MessageFlags};
 use readmark_domain::id::{ConversationId, MsgId, Seq, Uid};
 use readmark_domain::time::TimeMs;
-use readmark_embedded::{Engine, EngineOptions};
+use readmark_embedded::redb::WriteTransaction;
+use readmark_embedded::{Engine, EngineOptions, SealedTable};
 use readmark_store::conformance::{ManualClock, Subject, SuiteClock};
 use readmark_store::embedded::{EmbeddedStore, Swept};
 use readmark_store::{
@@ -157,4 +158,26 @@ async fn a_message_written_anew_survives_the_sweep_of_its_old_life() {
     assert_eq!(store.messages(&id, seq(1), seq(1)).await.unwrap().len(), 1);
     clock.advance_ms(3 * HOUR_MS).await;
     assert_eq!(sweep_all(&store, clock.now(), 10).await.0, Swept { messages: 1, chunks: 1, more: false });
+}
+
+#[tokio::test]
+async fn a_value_that_cannot_be_decoded_is_named_and_stops_nothing_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let clock = Arc::new(ManualClock::default());
+    let engine = engine(directory.path());
+    let store = EmbeddedStore::open(engine.clone(), Arc::new(move || clock.now())).await.unwrap();
+    let (id, other) = (ConversationId::new("bad").unwrap(), ConversationId::new("good").unwrap());
+    store.raise_head(&other, seq(3)).await.unwrap();
+    let damage =
+        |txn: &WriteTransaction| SealedTable::new("conversations").write(txn)?.put(b"bad\0", &[1, 2, 3]);
+    engine.write("damage", damage).await.unwrap();
+    for error in
+        [store.conversation(&id).await.unwrap_err(), store.raise_head(&id, seq(9)).await.unwrap_err()]
+    {
+        assert_eq!(error.kind, StoreErrorKind::Corrupt, "{error}");
+        let text = error.to_string();
+        assert!(text.contains("conversations bad") && text.contains("62616400"), "{text}");
+    }
+    assert_eq!(store.conversation(&other).await.unwrap().unwrap().head, seq(3));
+    store.raise_head(&other, seq(4)).await.unwrap();
 }

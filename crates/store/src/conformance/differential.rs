@@ -6,10 +6,10 @@ use crate::memory::MemoryStore;
 use std::sync::Arc;
 
 /// Operations between two comparisons.
-const STEP: usize = 25;
+const STEP: usize = 50;
 
 /// Makes `operations` random calls on the subject and on a [`MemoryStore`] and compares all their answers
-/// every 25 calls. Where the clock can be turned, time passes and messages expire.
+/// every 50 calls. Where the clock can be turned, time passes and messages expire.
 ///
 /// # Panics
 /// At the first answer that differs, with the seed and the calls that led there.

@@ -104,7 +104,7 @@ where
 }
 
 /// Seeds of the differential test.
-pub const DIFFERENTIAL_SEEDS: std::ops::Range<u32> = 0..20;
+pub const DIFFERENTIAL_SEEDS: std::ops::Range<u32> = 0..12;
 /// Calls for each seed.
 pub const DIFFERENTIAL_OPERATIONS: usize = 500;
 

@@ -105,7 +105,7 @@ impl Subject {
             msg_id: MsgId::new(n + 7).expect("small"),
             sender_uid: self.uid(n % 10),
             sent_at: at(1_600_000_000_000 + n % 1_000),
-            countable: n % 5 != 0,
+            countable: !n.is_multiple_of(5),
             chunks: 1,
         }
     }

@@ -129,3 +129,70 @@ impl<'v> Decoder<'v> {
         if self.is_at_end() { Ok(()) } else { Err("the value is too long") }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NUMBERS: [u64; 10] =
+        [0, 1, 127, 128, 16_383, 16_384, u32::MAX as u64, i64::MAX as u64, u64::MAX - 1, u64::MAX];
+
+    #[test]
+    fn numbers_come_back() {
+        for n in NUMBERS {
+            let mut out = Encoder::with_capacity(10);
+            out.number(n);
+            let value = out.finish();
+            assert!(value.len() <= 1 + VARINT_BYTES_MAX, "{n} takes {} bytes", value.len());
+            let mut input = Decoder::new(&value).unwrap();
+            assert_eq!(input.number(), Ok(n));
+            assert_eq!(input.finish(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn texts_flags_and_optionals_come_back() {
+        let mut out = Encoder::with_capacity(0);
+        out.text("");
+        out.text("phone 🦀");
+        out.flag(true);
+        out.optional(None);
+        out.optional(Some(0));
+        let value = out.finish();
+        let mut input = Decoder::new(&value).unwrap();
+        assert_eq!((input.text(), input.text(), input.flag()), (Ok(""), Ok("phone 🦀"), Ok(true)));
+        assert_eq!((input.optional(), input.optional()), (Ok(None), Ok(Some(0))));
+        assert_eq!(input.finish(), Ok(()));
+    }
+
+    #[test]
+    fn every_cut_is_a_fault() {
+        let mut out = Encoder::with_capacity(0);
+        out.number(u64::MAX);
+        out.text("phone");
+        let value = out.finish();
+        for end in 0..value.len() {
+            let read = Decoder::new(&value[..end]).and_then(|mut input| {
+                input.number()?;
+                input.text()?;
+                input.finish()
+            });
+            assert!(read.is_err(), "cut at {end}");
+        }
+    }
+
+    #[test]
+    fn what_no_encoder_writes_is_a_fault() {
+        assert!(Decoder::new(&[VERSION + 1, 0]).is_err(), "another version");
+        let number =
+            |bytes: &[u8]| Decoder::new(&[&[VERSION], bytes].concat()).and_then(|mut input| input.number());
+        assert!(number(&[0xff; 11]).is_err(), "too long");
+        assert!(number(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02]).is_err(), "65 bits");
+        assert!(Decoder::new(&[VERSION, 2]).unwrap().flag().is_err());
+        assert!(Decoder::new(&[VERSION, 2, 0xc3, 0x28]).unwrap().text().is_err(), "no UTF-8");
+        assert!(Decoder::new(&[VERSION, 0]).unwrap().finish().is_err(), "left over");
+        let mut out = Encoder::with_capacity(0);
+        out.number(Seq::MAX + 1);
+        assert!(Decoder::new(&out.finish()).unwrap().seq().is_err(), "beyond the last seq");
+    }
+}

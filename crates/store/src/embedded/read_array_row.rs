@@ -56,3 +56,53 @@ impl Row for ReadArrayRow {
         Ok(Self { expires_at, readers })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(expires_at: u64, uids: &[u64]) -> ReadArrayRow {
+        let readers = uids.iter().map(|n| Uid::new(*n).unwrap()).collect();
+        ReadArrayRow { expires_at: TimeMs::saturating(expires_at), readers }
+    }
+
+    #[test]
+    fn known_readers_change_nothing() {
+        let known = row(9, &[1, 5, 7]);
+        assert_eq!(known.union(&row(9, &[1, 7])), None);
+        assert_eq!(known.union(&row(8, &[5])), None);
+        assert_eq!(known.union(&row(9, &[])), None);
+    }
+
+    #[test]
+    fn new_readers_and_a_later_expiry_are_kept() {
+        let known = row(9, &[1, 5, 7]);
+        assert_eq!(known.union(&row(8, &[0, 5, 6, 8])), Some(row(9, &[0, 1, 5, 6, 7, 8])));
+        assert_eq!(known.union(&row(10, &[5])), Some(row(10, &[1, 5, 7])));
+        assert_eq!(row(0, &[]).union(&known), Some(known));
+    }
+
+    #[test]
+    fn values_are_compact_and_come_back() {
+        for uids in [vec![], vec![0], vec![0, 1, Uid::MAX], (1..=800).map(|n| n * 125_000).collect()] {
+            let written = row(1_700_000_000_000, &uids);
+            assert_eq!(ReadArrayRow::from_value(&written.to_value()), Ok(written));
+        }
+        let value = row(1_700_000_000_000, &(1..=800).map(|n| n * 125_000).collect::<Vec<_>>()).to_value();
+        assert!(value.len() <= 3 * 800 + 8, "{} bytes for 800 readers among 100 million", value.len());
+    }
+
+    #[test]
+    fn damaged_values_are_faults() {
+        let mut twice = Encoder::with_capacity(0);
+        for n in [9, 5, 0] {
+            twice.number(n);
+        }
+        assert!(ReadArrayRow::from_value(&twice.finish()).is_err());
+        let mut beyond = Encoder::with_capacity(0);
+        for n in [9, Uid::MAX, 1] {
+            beyond.number(n);
+        }
+        assert!(ReadArrayRow::from_value(&beyond.finish()).is_err());
+    }
+}
