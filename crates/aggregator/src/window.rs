@@ -29,7 +29,6 @@ pub(crate) struct Touched {
 pub(crate) struct Window {
     pub conversation_id: ConversationId,
     pub sender: Uid,
-    pub tier: Tier,
     pub messages: BTreeMap<Seq, Touched>,
     /// A recount is among it: roster and sets are read anew.
     pub recount: bool,
@@ -75,7 +74,6 @@ impl Windows {
         let window = self.open.entry((id.clone(), share.sender)).or_insert_with(|| Window {
             conversation_id: id.clone(),
             sender: share.sender,
-            tier,
             messages: BTreeMap::new(),
             recount: false,
             records: Vec::new(),

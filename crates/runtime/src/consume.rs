@@ -5,12 +5,27 @@ use crate::retry::{Retrier, pause_ms};
 use crate::role::{Role, RoleError};
 use readmark_log::{Consumer, LogErrorKind, PolledEvent, TopicPartition};
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio_util::sync::CancellationToken;
 
 /// Longest wait for records: bounds how late a stop is noticed.
 const LONGEST_WAIT_MS: u64 = 100;
 
-/// Runs a role until `stop` is cancelled; then drains it, stores its positions and leaves the group.
+/// What a running role owns, for readiness.
+#[derive(Debug, Default)]
+pub struct Standing {
+    partitions: AtomicUsize,
+}
+
+impl Standing {
+    /// How many partitions the role owns now.
+    #[must_use]
+    pub fn partitions(&self) -> usize {
+        self.partitions.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs a role as [`consume_watched`] does, with nobody looking.
 ///
 /// # Errors
 /// What no repetition heals: see [`RoleError`].
@@ -20,6 +35,20 @@ pub async fn consume(
     rules: &Rules,
     stop: &CancellationToken,
 ) -> Result<(), RoleError> {
+    consume_watched(role, ports, rules, stop, &Standing::default()).await
+}
+
+/// Runs a role until `stop` is cancelled; then drains it, stores its positions and leaves the group.
+///
+/// # Errors
+/// What no repetition heals: see [`RoleError`].
+pub async fn consume_watched(
+    role: &mut dyn Role,
+    ports: &Ports,
+    rules: &Rules,
+    stop: &CancellationToken,
+    standing: &Standing,
+) -> Result<(), RoleError> {
     let retrier = Retrier::new(ports.clock.clone(), role.name());
     let group = rules.group(role.name());
     let topics = role.topics();
@@ -27,6 +56,7 @@ pub async fn consume(
     let mut member = Member { consumer, owned: BTreeSet::new(), paused: BTreeSet::new(), failures: 0 };
     while !stop.is_cancelled() {
         member.turn(role, ports).await?;
+        standing.partitions.store(member.owned.len(), Ordering::Relaxed);
     }
     let owned: Vec<TopicPartition> = member.owned.iter().copied().collect();
     role.drain(&owned).await?;

@@ -46,7 +46,8 @@ pub(crate) async fn expand(
             }
         }
         produce(tools, uid, id, expansion, by_sender).await?;
-        retrier.run(|| store.raise(uid, id, &[Raise::Receipted(step_end)])).await?;
+        let expanded = [Raise::Receipted(step_end)];
+        retrier.run(|| store.raise(uid, id, &expanded)).await?;
         done = step_end;
     }
     Ok(())

@@ -48,7 +48,8 @@ async fn copy_to(
 ) -> Result<(), RoleError> {
     let (store, retrier) = (&*tools.ports.store, &tools.retrier);
     let id = &entry.conversation_id;
-    let rows = retrier.run(|| store.members_of(id, &[uid])).await?;
+    let uids = [uid];
+    let rows = retrier.run(|| store.members_of(id, &uids)).await?;
     let known = rows.into_iter().next().flatten().unwrap_or_default();
     if !known.switches.contains_all(all) {
         retrier.run(|| store.copy_switches(id, uid, all)).await?;

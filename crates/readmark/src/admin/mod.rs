@@ -1,0 +1,9 @@
+//! The operator's socket in the data directory: how commands reach a running `readmark up`.
+
+mod client;
+mod inspect;
+mod server;
+mod topics;
+
+pub(crate) use client::get;
+pub(crate) use server::{listen, routes, serve};

@@ -1,0 +1,57 @@
+use super::{inspect, topics};
+use axum::Router;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use readmark_runtime::ports::{Ports, Rules};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::net::UnixListener;
+use tokio_util::sync::CancellationToken;
+
+/// What the socket's calls use.
+pub(crate) struct AdminState {
+    pub ports: Ports,
+    pub rules: Rules,
+}
+
+/// An answer that is no success: the words, and whose fault it is.
+pub(crate) struct AdminError(pub StatusCode, pub String);
+
+impl IntoResponse for AdminError {
+    fn into_response(self) -> Response {
+        (self.0, self.1).into_response()
+    }
+}
+
+/// Binds the socket for its owner alone. One that a killed process left behind is replaced: the data
+/// directory's lock says that nobody else serves it.
+pub(crate) fn listen(path: &Path) -> Result<UnixListener, String> {
+    let failed = |error: std::io::Error| format!("the socket {}: {error}", path.display());
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => {}
+    }
+    let listener = UnixListener::bind(path).map_err(failed)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
+    Ok(listener)
+}
+
+/// The calls of the socket.
+pub(crate) fn routes(ports: Ports, rules: Rules) -> Router {
+    Router::new()
+        .route("/inspect/message", get(inspect::message))
+        .route("/inspect/conversation", get(inspect::conversation))
+        .route("/inspect/user", get(inspect::user))
+        .route("/topics/{topic}", get(topics::read).post(topics::put))
+        .with_state(Arc::new(AdminState { ports, rules }))
+}
+
+/// Serves until `stop`.
+pub(crate) async fn serve(listener: UnixListener, router: Router, stop: CancellationToken) {
+    let served = axum::serve(listener, router).with_graceful_shutdown(async move { stop.cancelled().await });
+    if let Err(error) = served.await {
+        tracing::error!(%error, "the operator's socket is gone");
+    }
+}

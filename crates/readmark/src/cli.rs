@@ -1,0 +1,155 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use readmark_domain::id::{ConversationId, Endpoint, Seq, Uid};
+use readmark_http::auth::Scope;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Read receipts, read watermarks and unread counts for instant-messaging backends.
+#[derive(Debug, Parser)]
+#[command(name = "readmark", version, propagate_version = true, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run everything in one process, on embedded parts
+    Up(Up),
+    /// Print a bearer token
+    Token(Token),
+    /// Show what is known of a message, a conversation or a user
+    #[command(subcommand)]
+    Inspect(Inspect),
+    /// Show or check the configuration
+    #[command(subcommand)]
+    Config(Config),
+}
+
+/// Where the configuration comes from, besides `READMARK_…` variables.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Source {
+    /// A TOML file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The data directory (default ./readmark-data)
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Up {
+    #[command(flatten)]
+    pub source: Source,
+    /// Where to serve (default 127.0.0.1:8080)
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<SocketAddr>,
+    /// Where to serve /healthz, /readyz, /metrics and /openapi.json instead
+    #[arg(long, value_name = "ADDR")]
+    pub admin_listen: Option<SocketAddr>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Token {
+    #[command(flatten)]
+    pub source: Source,
+    /// Whose token
+    #[arg(long)]
+    pub uid: Uid,
+    /// What it may be used for: user, service or admin
+    #[arg(long, default_value = "user")]
+    pub scope: Scope,
+    /// The device, for users
+    #[arg(long, default_value = "cli")]
+    pub endpoint: Endpoint,
+    /// How long it lasts, as in 30s, 15m, 24h, 90d
+    #[arg(long, default_value = "24h", value_parser = parse_ttl)]
+    pub ttl: u64,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Inspect {
+    /// A message: its row, its tally, who has read it
+    Message {
+        conversation: ConversationId,
+        seq: Seq,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// A conversation: its head, policy and members
+    Conversation {
+        conversation: ConversationId,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// A user: its registers and unread messages, by conversation
+    User {
+        uid: Uid,
+        #[command(flatten)]
+        output: Output,
+    },
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Output {
+    #[command(flatten)]
+    pub source: Source,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Table,
+    /// One JSON document
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Config {
+    /// Print the configuration in force, as TOML
+    Show(Source),
+    /// Check it; every mistake is named
+    Check(Source),
+}
+
+/// Longest life of a token: ten years, so that a slip of the finger is noticed.
+const TTL_AT_MOST_S: u64 = 3_650 * 86_400;
+
+fn parse_ttl(text: &str) -> Result<u64, String> {
+    let wrong = || format!("{text:?} is no time such as 30s, 15m, 24h or 90d, of at most 3650d");
+    let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
+    let seconds_per_unit = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return Err(wrong()),
+    };
+    let seconds = number.parse::<u64>().ok().and_then(|n| n.checked_mul(seconds_per_unit));
+    seconds.filter(|s| (1..=TTL_AT_MOST_S).contains(s)).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        use clap::CommandFactory;
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn times_to_live() {
+        assert_eq!(parse_ttl("24h"), Ok(86_400));
+        assert_eq!(parse_ttl("90d"), Ok(7_776_000));
+        for wrong in ["", "h", "0s", "1w", "-1h", "9999d", "1ö", "99999999999999999999h"] {
+            assert!(parse_ttl(wrong).is_err(), "{wrong}");
+        }
+    }
+}

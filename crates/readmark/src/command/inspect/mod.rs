@@ -1,0 +1,123 @@
+//! `readmark inspect`: what the store says. It asks the process that runs on the data directory, else it
+//! opens the directory itself; which of the two is said on stderr.
+
+pub(crate) mod conversation;
+pub(crate) mod message;
+pub(crate) mod user;
+
+use super::runtime;
+use crate::admin;
+use crate::cli::{Format, Inspect, Output};
+use crate::config::{Config, load};
+use crate::exit::{Exit, Failure};
+use crate::parts::Parts;
+use readmark_domain::id::{ConversationId, Seq, Uid};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt::Write;
+
+/// Runs it.
+pub(crate) fn run(inspect: Inspect) -> Result<Exit, Failure> {
+    match inspect {
+        Inspect::Message { conversation, seq, output } => {
+            let question = Question::Message { conversation, seq };
+            show::<message::MessageView>(&question, &output)
+        }
+        Inspect::Conversation { conversation, output } => {
+            show::<conversation::ConversationView>(&Question::Conversation { conversation }, &output)
+        }
+        Inspect::User { uid, output } => show::<user::UserView>(&Question::User { uid }, &output),
+    }
+}
+
+/// What is asked.
+enum Question {
+    Message { conversation: ConversationId, seq: Seq },
+    Conversation { conversation: ConversationId },
+    User { uid: Uid },
+}
+
+impl Question {
+    /// As a call of the socket.
+    fn path(&self) -> String {
+        match self {
+            Self::Message { conversation, seq } => {
+                format!("/inspect/message?conversation={}&seq={seq}", percent_encoded(conversation.as_str()))
+            }
+            Self::Conversation { conversation } => {
+                format!("/inspect/conversation?conversation={}", percent_encoded(conversation.as_str()))
+            }
+            Self::User { uid } => format!("/inspect/user?uid={uid}"),
+        }
+    }
+
+    /// As JSON, from parts opened here.
+    async fn answer(&self, config: &Config) -> Result<Vec<u8>, Failure> {
+        let parts = Parts::open(config).await?;
+        let (ports, rules) = (parts.ports(), config.rules());
+        let json = match self {
+            Self::Message { conversation, seq } => {
+                to_json(&message::view(&ports, &rules, conversation, *seq).await.map_err(Failure::failed)?)
+            }
+            Self::Conversation { conversation } => {
+                to_json(&conversation::view(&ports, &rules, conversation).await.map_err(Failure::failed)?)
+            }
+            Self::User { uid } => to_json(&user::view(&ports, *uid).await.map_err(Failure::failed)?),
+        };
+        parts.close().await?;
+        json
+    }
+}
+
+fn to_json<V: Serialize>(view: &V) -> Result<Vec<u8>, Failure> {
+    serde_json::to_vec(view).map_err(Failure::failed)
+}
+
+/// A view that people can read.
+pub(crate) trait Table {
+    /// Lines for a terminal.
+    fn table(&self) -> String;
+}
+
+fn show<V: Serialize + DeserializeOwned + Table>(question: &Question, output: &Output) -> Result<Exit, Failure> {
+    let config = load(&output.source, &[])?;
+    let answer = runtime()?.block_on(ask(question, &config))?;
+    let view: V = serde_json::from_slice(&answer).map_err(Failure::failed)?;
+    match output.format {
+        Format::Table => print!("{}", view.table()),
+        Format::Json => println!("{}", serde_json::to_string_pretty(&view).map_err(Failure::failed)?),
+    }
+    Ok(Exit::Done)
+}
+
+async fn ask(question: &Question, config: &Config) -> Result<Vec<u8>, Failure> {
+    let data_dir = &config.data_dir;
+    if !data_dir.is_dir() {
+        return Err(Failure::usage(format!("there is no data directory {}", data_dir.display())));
+    }
+    if let Some(answer) = admin::get(&data_dir.join("admin.sock"), &question.path()).await? {
+        eprintln!("source: the store of the readmark running on {}", data_dir.display());
+        return Ok(answer);
+    }
+    eprintln!("source: the store in {}, opened here", data_dir.display());
+    question.answer(config).await
+}
+
+fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            encoded.push(char::from(byte));
+        } else {
+            // Writing to a String never fails.
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
+}
+
+/// `name  value` lines, aligned.
+pub(crate) fn lines(rows: &[(&str, String)]) -> String {
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    rows.iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect()
+}

@@ -1,0 +1,27 @@
+//! The commands, one file each.
+
+mod config;
+pub(crate) mod inspect;
+mod token;
+mod up;
+
+use crate::cli::{Arguments, Command};
+use crate::exit::{Exit, Failure};
+
+/// Runs a command.
+pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
+    match arguments.command {
+        Command::Up(up) => up::run(&up),
+        Command::Token(token) => token::run(&token),
+        Command::Inspect(inspect) => inspect::run(inspect),
+        Command::Config(config) => config::run(config),
+    }
+}
+
+/// A runtime for a command; `up` and the operator's commands alike.
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::failed(format!("the runtime can't be started: {error}")))
+}

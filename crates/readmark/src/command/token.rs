@@ -1,0 +1,28 @@
+use crate::cli::Token;
+use crate::config::{Config, load};
+use crate::exit::{Exit, Failure};
+use readmark_http::auth::{Claims, Scope, read_secret, sign};
+use readmark_runtime::clock::{Clock, SystemClock};
+use std::path::PathBuf;
+
+/// `readmark token`.
+pub(crate) fn run(token: &Token) -> Result<Exit, Failure> {
+    let config = load(&token.source, &[])?;
+    let file = secret_file(&config);
+    if !file.exists() {
+        return Err(Failure::failed(format!(
+            "there is no secret at {}: `readmark up` makes it at its first start, or set auth.secret_file",
+            file.display()
+        )));
+    }
+    let secret = read_secret(&file).map_err(Failure::failed)?;
+    let endpoint = (token.scope == Scope::User).then(|| token.endpoint.clone());
+    let claims = Claims::lasting(token.uid, token.scope, endpoint, SystemClock::default().now(), token.ttl);
+    println!("{}", sign(&secret, &claims).map_err(Failure::failed)?);
+    Ok(Exit::Done)
+}
+
+/// The configured secret, else the one in the data directory.
+fn secret_file(config: &Config) -> PathBuf {
+    config.auth.secret_file.clone().unwrap_or_else(|| config.data_dir.join("secret"))
+}

@@ -1,0 +1,120 @@
+//! Reading the configuration, so that every mistake is told at once, with its key and where it stands.
+
+use super::check::check;
+use super::keys::Config;
+use crate::cli::Source;
+use crate::exit::Failure;
+use figment::providers::{Env, Format, Serialized, Toml};
+use figment::value::{Dict, Tag, Value};
+use figment::{Figment, Metadata};
+use std::path::Path;
+
+/// Prefix of variables; two underscores go one level down: `READMARK_LOG__PARTITIONS`.
+const VARIABLE_PREFIX: &str = "READMARK_";
+
+/// The configuration in force; `flags` are pairs of key and value and win over everything.
+pub(crate) fn load(source: &Source, flags: &[(&str, String)]) -> Result<Config, Failure> {
+    let figment = sources(source, flags)?;
+    let mistakes = mistakes(&figment)?;
+    if mistakes.is_empty() {
+        let config: Config = figment.extract().map_err(Failure::usage)?;
+        let mistakes = check(&config);
+        if mistakes.is_empty() {
+            return Ok(config);
+        }
+        return Err(told(&mistakes));
+    }
+    Err(told(&mistakes))
+}
+
+fn told(mistakes: &[String]) -> Failure {
+    let lines: String = mistakes.iter().map(|mistake| format!("\n  {mistake}")).collect();
+    Failure::usage(format!("the configuration has {} mistake(s):{lines}", mistakes.len()))
+}
+
+fn sources(source: &Source, flags: &[(&str, String)]) -> Result<Figment, Failure> {
+    let mut figment = Figment::from(Serialized::defaults(Config::default()));
+    if let Some(file) = &source.config {
+        figment = figment.merge(toml_file(file)?);
+    }
+    figment = figment.merge(Env::prefixed(VARIABLE_PREFIX).filter(|key| key != "BIN").split("__"));
+    if let Some(data_dir) = &source.data_dir {
+        figment = figment.merge(Serialized::default("data_dir", data_dir));
+    }
+    for (key, value) in flags {
+        figment = figment.merge(Serialized::default(key, value));
+    }
+    Ok(figment)
+}
+
+fn toml_file(file: &Path) -> Result<figment::providers::Data<Toml>, Failure> {
+    match std::fs::metadata(file) {
+        Ok(_) => Ok(Toml::file_exact(file)),
+        Err(error) => Err(Failure::usage(format!("the configuration file {}: {error}", file.display()))),
+    }
+}
+
+/// Tries every given value alone on top of the defaults: serde stops at the first mistake, so this finds
+/// them all.
+fn mistakes(figment: &Figment) -> Result<Vec<String>, Failure> {
+    let given = figment.extract_inner::<Dict>("").or_else(|_| figment.extract::<Dict>()).map_err(Failure::usage)?;
+    let mut leaves = Vec::new();
+    collect(&given, &mut Vec::new(), &mut leaves);
+    let mut mistakes = Vec::new();
+    for (key, value) in leaves {
+        let alone = Figment::from(Serialized::defaults(Config::default())).merge(Serialized::default(&key, &value));
+        for error in alone.extract::<Config>().err().into_iter().flatten() {
+            mistakes.push(format!("{key}{}: {}", place(figment, value.tag()), error.kind));
+        }
+    }
+    Ok(mistakes)
+}
+
+fn collect(dict: &Dict, path: &mut Vec<String>, leaves: &mut Vec<(String, Value)>) {
+    for (name, value) in dict {
+        path.push(name.clone());
+        match value {
+            Value::Dict(_, inner) if !inner.is_empty() => collect(inner, path, leaves),
+            leaf => leaves.push((path.join("."), leaf.clone())),
+        }
+        path.pop();
+    }
+}
+
+fn place(figment: &Figment, tag: Tag) -> String {
+    let named = |metadata: &Metadata| match &metadata.source {
+        Some(source) => format!(" (in {source})"),
+        None => format!(" (from {})", metadata.name),
+    };
+    figment.get_metadata(tag).map(named).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_file(text: &str) -> Result<Config, String> {
+        let mistakes = mistakes(&Figment::from(Serialized::defaults(Config::default())).merge(Toml::string(text)));
+        let figment = Figment::from(Serialized::defaults(Config::default())).merge(Toml::string(text));
+        let mistakes = mistakes.map_err(|failure| failure.to_string())?;
+        if mistakes.is_empty() { Ok(figment.extract().unwrap()) } else { Err(mistakes.join("\n")) }
+    }
+
+    #[test]
+    fn the_defaults_are_what_the_contract_says() {
+        let config = of_file("").unwrap();
+        assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
+        assert_eq!(config.receipts.expire_days, 90);
+        assert_eq!(config.log.partitions, 4);
+        assert!(check(&config).is_empty());
+    }
+
+    #[test]
+    fn every_mistake_is_named_at_once() {
+        let told = of_file("listen = 'nowhere'\nspeed = 9\n[log]\npartitions = 'many'\n[receipts]\ndefault = 'loud'")
+            .unwrap_err();
+        for key in ["listen", "speed", "log.partitions", "receipts.default"] {
+            assert!(told.contains(key), "{key} in {told}");
+        }
+    }
+}

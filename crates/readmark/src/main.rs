@@ -1,0 +1,32 @@
+//! The program `readmark`: reads its command, runs it, and says how it went by its exit code.
+
+mod admin;
+mod cli;
+mod command;
+mod config;
+mod exit;
+mod parts;
+mod roles;
+mod stop;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = match cli::Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version are data; everything else is wrong usage.
+            let wrong = error.use_stderr();
+            let _ = error.print();
+            return if wrong { exit::Exit::Usage.into() } else { exit::Exit::Done.into() };
+        }
+    };
+    match command::run(arguments) {
+        Ok(code) => code.into(),
+        Err(failure) => {
+            eprintln!("readmark: {failure}");
+            failure.code().into()
+        }
+    }
+}
