@@ -39,7 +39,7 @@ fn any_order_ends_in_the_same_answers() {
         let fault: String = fault.chars().take(MAX_SHOWN_CHARS).collect();
         panic!(
             "{fault}\nseed {seed}; the smallest case found is in {path}; to run just that:\n\
-             READMARK_REPLAY={path} cargo test -p readmark-domain --test convergence",
+             READMARK_REPLAY={path} cargo test -p readmark-domain --test convergence any_order",
             path = path.display()
         );
     }

@@ -3,11 +3,12 @@
 use crate::case::Fact;
 use crate::model::State;
 use readmark_domain::counting::{Member, Message};
-use readmark_domain::fact::{AckFact, MarkFact};
+use readmark_domain::fact::{AckFact, ConversationFact, MarkFact};
 use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::invariant::{Excuse, NothingLost};
+use readmark_domain::register::ReceiptsMode;
 
-/// Whoever counts for a message and has said to have read it is in its read array; nobody else who counts is.
+/// Nobody counts for a message sent before receipts were switched off. Whoever counts for a message and has said to have read it is in its read array; nobody else who counts is.
 /// No watermark is below the greatest mark within the head.
 pub fn check(facts: &[Fact], state: &State) -> Result<(), String> {
     for (id, conversation) in &state.conversations {
@@ -15,6 +16,12 @@ pub fn check(facts: &[Fact], state: &State) -> Result<(), String> {
         for sent in conversation.seqs.values() {
             let Some(message) = &sent.message else { continue };
             for member in conversation.members.values().filter(|member| roster.counts(member.uid, message)) {
+                if is_private(facts, member.uid, message) {
+                    return Err(format!(
+                        "{} counts for {message:?}, sent before receipts were off",
+                        member.uid
+                    ));
+                }
                 let said = has_said(facts, member, message, conversation.head);
                 let stored = sent.readers.contains(member.uid);
                 if stored && !said {
@@ -38,6 +45,24 @@ pub fn check(facts: &[Fact], state: &State) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Was the message sent before some switch of the reader or the conversation to off happened?
+fn is_private(facts: &[Fact], reader: Uid, message: &Message) -> bool {
+    facts.iter().any(|fact| match fact {
+        Fact::ConversationEvents(ConversationFact::ConversationPolicy(policy)) => {
+            policy.conversation_id == message.conversation_id
+                && policy.receipts == ReceiptsMode::Off
+                && policy.occurred_at > Some(message.sent_at)
+        }
+        Fact::Marks(MarkFact::UserSettings(settings)) => {
+            settings.uid == reader && !settings.receipts && settings.occurred_at > message.sent_at
+        }
+        Fact::Marks(MarkFact::UserErased(erased)) => {
+            erased.uid == reader && erased.occurred_at > message.sent_at
+        }
+        Fact::ConversationEvents(_) | Fact::Acks(_) | Fact::Marks(_) => false,
+    })
 }
 
 fn has_said(facts: &[Fact], reader: &Member, message: &Message, head: Seq) -> bool {
