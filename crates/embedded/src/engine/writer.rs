@@ -217,6 +217,8 @@ fn transact(
     let txn = database.begin_write().map_err(|error| Failure::of(error.into()))?;
     match work(&txn) {
         Ok(()) => txn.commit().map_err(|error| Failure::of(error.into())),
+        // On a spoilt handle aborting fails, too; the first failure says why.
+        Err(failure) if failure.spoils_handle => Err(failure),
         Err(failure) => {
             txn.abort().map_err(|error| Failure::of(error.into()))?;
             Err(failure)
