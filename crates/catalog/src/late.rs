@@ -6,7 +6,7 @@
 use crate::role::Tools;
 use crate::step::StepError;
 use readmark_domain::counting::{Member, Message};
-use readmark_domain::fact::{AckFact, Origin, Receipts};
+use readmark_domain::fact::{AckFact, MAX_RECORD_RANGES, MAX_RECORD_SEQS, Origin, Receipts};
 use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::read_array::ReadArray;
 use readmark_domain::seq_ranges::SeqRanges;
@@ -34,12 +34,16 @@ pub(crate) async fn late_acks(
         }
     }
     let occurred_at = tools.ports.clock.now();
-    let records = missed.into_iter().map(|((sender_uid, reader_uid), seqs)| {
+    let pieces = missed.into_iter().flat_map(|(of, seqs)| {
+        let pieces = SeqRanges::from_seqs(seqs).split(MAX_RECORD_SEQS, MAX_RECORD_RANGES);
+        pieces.into_iter().map(move |seqs| (of, seqs))
+    });
+    let records = pieces.map(|((sender_uid, reader_uid), seqs)| {
         NewRecord::of(&AckFact::Receipts(Receipts {
             sender_uid,
             reader_uid,
             conversation_id: id.clone(),
-            seqs: SeqRanges::from_seqs(seqs),
+            seqs,
             endpoint: None,
             origin: Origin::Expansion,
             occurred_at,
@@ -50,11 +54,5 @@ pub(crate) async fn late_acks(
 
 /// Did this member mark past the message, before it was there, in a way that makes a receipt?
 fn missed_its_mark(member: &Member, message: &Message, array: &ReadArray) -> bool {
-    let seq = message.seq;
-    member.claimed >= seq
-        && member.imported < seq
-        && member.joined < seq
-        && member.uid != message.sender_uid
-        && member.switches.newest_off().is_none_or(|off| off <= message.sent_at)
-        && !array.contains(member.uid)
+    member.has_claimed(message) && !array.contains(member.uid)
 }

@@ -10,7 +10,7 @@ use crate::role::Tools;
 use crate::step::{Outcome, StepError};
 use futures::future::BoxFuture;
 use readmark_domain::counting::{Message, MessageFlags};
-use readmark_domain::fact::MessageSent;
+use readmark_domain::fact::{MAX_SKIP_SEQS, MessageSent};
 use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::read_array::chunks_for;
 use readmark_domain::seq_ranges::SeqRanges;
@@ -252,8 +252,7 @@ fn tell(id: &ConversationId, plan: &Plan, head_seq: Seq, outcome: &mut Outcome) 
         outcome.records.push(NewRecord::of(&changed)?);
     }
     let uncounted = SeqRanges::from_seqs(plan.flags.keys().copied());
-    for ranges in uncounted.ranges().chunks(RANGES_PER_RECORD) {
-        let seqs = SeqRanges::from_ranges(ranges.to_vec());
+    for seqs in uncounted.split(MAX_SKIP_SEQS, RANGES_PER_RECORD) {
         let changed = ConversationChanged::Uncounted { conversation_id: id.clone(), seqs, head_seq };
         outcome.records.push(NewRecord::of(&changed)?);
     }
