@@ -1,5 +1,6 @@
 //! Compares every answer with the oracle's.
 
+use crate::device::Devices;
 use crate::oracle::Oracle;
 use crate::server::Server;
 use crate::wait::wait_until;
@@ -72,4 +73,23 @@ async fn wrong_unread(server: &Server, oracle: &Oracle) -> Result<Vec<String>, S
         }
     }
     Ok(wrong)
+}
+
+/// Compares what the senders' devices show with the oracle: every message that somebody has read must have
+/// been told, and what was told must be right. Only for conversations of up to 1,000 messages, of which every
+/// change is told. Of a recall the IM tells its devices itself.
+pub fn check_devices(devices: &Devices, oracle: &Oracle) {
+    let mut wrong = Vec::new();
+    for id in oracle.conversations() {
+        for seq in oracle.messages(id).filter(|seq| !oracle.is_recalled(id, *seq)) {
+            let counts = oracle.counts(id, seq);
+            match devices.shown(id, seq) {
+                Some(shown) if (shown.read, shown.total) == (counts.read, counts.total) => {}
+                None if counts.read == 0 => {}
+                shown => wrong.push(format!("{id}/{seq} shows {shown:?}, must be {counts:?}")),
+            }
+        }
+    }
+    let shown = wrong.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join("; ");
+    assert!(wrong.is_empty(), "{} devices are wrong, first: {shown}", wrong.len());
 }

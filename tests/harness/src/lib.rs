@@ -1,5 +1,6 @@
 //! Starts the real `readmark` and talks to it over its public faces only: HTTP, the operator's socket, the
-//! process. It uses no crate of readmark, so that what the tests expect comes from nowhere but the contract.
+//! process. It shares no rule with the product: what the tests expect comes from the contract. Only the log of
+//! a server that has ended is read by the product's own reader ([`offline`]).
 //!
 //! Everything here panics when it can't go on: it serves tests, and a panic is how a test fails.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
@@ -9,8 +10,10 @@ mod caller;
 mod compare;
 pub mod device;
 mod http;
+mod kills;
 pub mod load;
 pub mod metrics;
+pub mod offline;
 pub mod oracle;
 mod output;
 mod reply;
@@ -21,7 +24,8 @@ mod wait;
 
 pub use binary::binary;
 pub use caller::Caller;
-pub use compare::wait_for_answers;
+pub use compare::{check_devices, wait_for_answers};
+pub use kills::while_killing;
 pub use reply::Reply;
 pub use server::{DataDir, Options, Server, Start};
 pub use socket::{PartitionEnds, TopicRecord};

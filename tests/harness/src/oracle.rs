@@ -178,6 +178,12 @@ impl Oracle {
         members.filter(|(_, member)| member.is_present()).map(|(uid, _)| *uid)
     }
 
+    /// Is a message recalled?
+    #[must_use]
+    pub fn is_recalled(&self, conversation_id: &str, seq: u64) -> bool {
+        self.conversations[conversation_id].recalled.contains(&seq)
+    }
+
     /// N/M of a message.
     #[must_use]
     pub fn counts(&self, conversation_id: &str, seq: u64) -> Counts {

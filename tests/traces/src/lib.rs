@@ -3,11 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
 
 mod check;
-mod killer;
 mod player;
 mod trace;
 
 pub use check::{KILL_EVERY, check_answers, check_devices};
-pub use killer::play_while_killing;
 pub use player::{Play, Reads, play};
 pub use trace::{Expected, Kind, Step, Trace};

@@ -1,11 +1,10 @@
 //! Both traces at once, played in every way, to a server each.
 #![allow(clippy::expect_used, reason = "tests")]
 
-use readmark_test_harness::Server;
+use readmark_events::Topic;
 use readmark_test_harness::device::Devices;
-use readmark_test_traces::{
-    KILL_EVERY, Play, Reads, Trace, check_answers, check_devices, play, play_while_killing,
-};
+use readmark_test_harness::{Server, offline, while_killing};
+use readmark_test_traces::{KILL_EVERY, Play, Reads, Trace, check_answers, check_devices, play};
 use std::time::{Duration, Instant};
 
 /// Long enough for several crashes.
@@ -21,9 +20,9 @@ async fn check(server: &Server, traces: &[Trace]) {
     for trace in traces {
         check_answers(server, trace).await;
     }
-    let told = server.topic("read-changed").await;
     // What is drained at the end must be among what is told, so the log is read when the program is gone.
     server.terminate().await;
+    let told = offline::topic(server.data_dir(), Topic::ReadChanged).await;
     let mut devices = Devices::default();
     told.iter().for_each(|record| devices.told(&record.json()));
     traces.iter().for_each(|trace| check_devices(&devices, trace));
@@ -40,7 +39,7 @@ async fn exact(how: Play) {
 
 async fn exact_while_killed(how: Play) {
     let (server, traces) = (Server::fresh().await, Trace::both());
-    let kills = play_while_killing(&server, KILL_EVERY, play_both(&server, &traces, how)).await;
+    let kills = while_killing(&server, || KILL_EVERY, play_both(&server, &traces, how)).await;
     assert!(kills >= LEAST_KILLS, "{kills} kills");
     check(&server, &traces).await;
 }

@@ -1,0 +1,77 @@
+//! SIGTERM drains: what is under way is answered, windows are flushed, positions are stored, the exit code is 0.
+#![allow(clippy::expect_used, reason = "tests")]
+
+use readmark_events::Topic;
+use readmark_test_harness::device::Devices;
+use readmark_test_harness::{DEADLINE, Server, now_ms, offline, token, wait_until};
+use readmark_test_kills::raw::begin_post;
+use serde_json::{Value, json};
+
+/// A group whose window is a second, so that a window is open when SIGTERM comes.
+const MEMBERS: u64 = 600;
+/// Readers whose acks are under way when SIGTERM comes.
+const UNDER_WAY: u64 = 20;
+const SENDER: u64 = 7;
+const FIRST_READER: u64 = 1_000;
+
+fn join(uid: u64) -> Value {
+    json!({"type": "member_joined", "conversation_id": "c", "uid": uid.to_string(), "at_seq": "0", "occurred_at": (now_ms() - 1_000).to_string()})
+}
+
+async fn group() -> Server {
+    let server = Server::fresh().await;
+    let mut events: Vec<Value> = (0..MEMBERS).map(|n| join(FIRST_READER + n)).collect();
+    events.push(join(SENDER));
+    events.push(json!({"type": "message_sent", "conversation_id": "c", "seq": "1", "msg_id": "901", "sender_uid": SENDER.to_string(), "occurred_at": now_ms().to_string()}));
+    server.as_service().events(&events).await;
+    wait_until(DEADLINE, "the message to be known", || async {
+        let path = "/v1/conversations/c/messages/1/receipt";
+        let reply = server.as_service().try_send("GET", path, &Value::Null).await?;
+        if reply.json()["total"] == MEMBERS.to_string().as_str() { Ok(()) } else { Err(reply.to_string()) }
+    })
+    .await;
+    server
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_under_way_are_answered_and_windows_are_flushed() {
+    let server = group().await;
+    let listen = server.listen().expect("the server is running");
+    let body = json!({"conversation_id": "c", "messages": [{"seq": "1"}]}).to_string();
+    let mut half_sent = Vec::new();
+    for n in 0..UNDER_WAY {
+        let token = token::user(&server.secret(), FIRST_READER + n, "phone");
+        half_sent.push(begin_post(listen, "/v1/acks", &token, &body).await);
+    }
+    server.send_sigterm();
+    for request in half_sent {
+        let answer = request.finish().await;
+        assert!(answer.starts_with("HTTP/1.1 202 "), "under way at SIGTERM, answered with {answer}");
+    }
+    assert_eq!(server.ended().await.code(), Some(0));
+
+    let mut devices = Devices::default();
+    let told = offline::topic(server.data_dir(), Topic::ReadChanged).await;
+    told.iter().for_each(|record| devices.told(&record.json()));
+    let shown = devices.shown("c", 1).map(|shown| (shown.read, shown.total));
+    assert_eq!(shown, Some((UNDER_WAY, MEMBERS)), "windows are flushed before the program ends");
+
+    // Positions were stored, so nothing is handled or told again.
+    server.restart().await;
+    let reply = server.as_service().get("/v1/conversations/c/messages/1/receipt").await.expect(200);
+    assert_eq!(reply.json()["read"], UNDER_WAY.to_string().as_str(), "{reply}");
+    server.terminate().await;
+    let again = offline::topic(server.data_dir(), Topic::ReadChanged).await;
+    assert_eq!(again.len(), told.len(), "told again after a clean stop");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_server_ends_at_once_and_comes_back() {
+    let server = group().await;
+    for _ in 0..3 {
+        server.terminate().await;
+        server.restart().await;
+    }
+    let reply = server.as_service().get("/v1/conversations/c/messages/1/receipt").await.expect(200);
+    assert_eq!(reply.json()["total"], MEMBERS.to_string().as_str(), "{reply}");
+}

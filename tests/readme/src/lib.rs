@@ -1,0 +1,1 @@
+//! Runs the commands that the README shows, and compares what they print: see `tests/`.
