@@ -68,7 +68,7 @@ pub trait MessageStore {
     /// one bucket or a few.
     async fn messages(&self, id: &ConversationId, first: Seq, last: Seq) -> Result<Vec<Message>, StoreError>;
 
-    /// Adds flags to seqs: grow-only, never expiring.
+    /// Adds flags to seqs: grow-only, never expiring. No flag at all leaves no trace.
     async fn add_flags(&self, id: &ConversationId, flags: &[(Seq, MessageFlags)]) -> Result<(), StoreError>;
 
     /// Flagged seqs among `first ..= last`, ascending, at most `limit`; to go on, ask after the last one.
@@ -111,7 +111,8 @@ pub trait ReadArrayStore {
 /// Table `members`, by conversation.
 #[async_trait]
 pub trait MemberStore {
-    /// Every member row of a conversation, present or absent, ascending by uid.
+    /// Every member row of a conversation, ascending by uid: present, absent, or without a presence when only
+    /// other facts about the user are known so far.
     async fn members(&self, id: &ConversationId) -> Result<Vec<Member>, StoreError>;
 
     /// The rows of these users, in the order asked; `None` where there is none.
@@ -121,7 +122,7 @@ pub trait MemberStore {
     /// the users' rows.
     async fn change_members(&self, id: &ConversationId, changes: &[MemberChange]) -> Result<(), StoreError>;
 
-    /// Adds a copy of the user's switches to its member row: a union.
+    /// Adds a copy of the user's switches to its member row: a union. An empty copy makes no row.
     async fn copy_switches(
         &self,
         id: &ConversationId,
@@ -149,7 +150,7 @@ pub trait UserStore {
     ) -> Result<Vec<UserConversationEntry>, StoreError>;
 
     /// Raises registers of a user in a conversation, all in one write of the user's row; `claimed` and
-    /// `imported` also in the member's row.
+    /// `imported` also in the member's row. No raise at all makes no row.
     async fn raise(&self, uid: Uid, id: &ConversationId, raises: &[Raise]) -> Result<(), StoreError>;
 
     /// The user's switches.

@@ -34,13 +34,16 @@ pub struct EmbeddedStore {
 }
 
 impl EmbeddedStore {
-    /// The store of an engine, which must be its alone. Expiry goes by `now`.
+    /// The store of an engine, which must be its alone. Expiry goes by `now`. Writes only when the store is
+    /// new, so that one on a full disk can still be opened and read.
     ///
     /// # Errors
-    /// When the engine can't be written.
+    /// When the engine can't be read, or a new one not written.
     pub async fn open(engine: Engine, now: Now) -> Result<Self, StoreError> {
         let store = Self { engine, now };
-        store.write("open the store", || "every table".to_owned(), table::create_all).await?;
+        if store.engine.read("open the store", table::check_all).await.is_err() {
+            store.write("open the store", || "every table".to_owned(), table::create_all).await?;
+        }
         Ok(store)
     }
 

@@ -42,6 +42,14 @@ const ALL: [Table; 11] = [
     EXPIRIES,
 ];
 
+/// Fails when a table is missing.
+pub(super) fn check_all(txn: &ReadTransaction) -> Result<(), JobError> {
+    for table in ALL {
+        table.read(txn)?;
+    }
+    Ok(())
+}
+
 /// Makes every table that is missing.
 pub(super) fn create_all(txn: &WriteTransaction) -> Result<(), JobError> {
     for table in ALL {
