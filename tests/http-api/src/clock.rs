@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use readmark_domain::time::TimeMs;
 use readmark_runtime::clock::Clock;
 use std::time::Duration;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 /// The clock of tokio, which jumps when everybody waits and the test paused it.
 pub struct TokioClock {
@@ -27,6 +27,6 @@ impl Clock for TokioClock {
     }
 
     async fn sleep_ms(&self, ms: u64) {
-        tokio::time::sleep(Duration::from_millis(ms)).await;
+        sleep(Duration::from_millis(ms)).await;
     }
 }

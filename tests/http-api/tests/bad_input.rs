@@ -36,7 +36,12 @@ fn calls() -> Vec<(Token, Method, &'static str, Value)> {
             "/v1/events",
             json!({"events": [{"type": "message_recalled", "conversation_id": "c1", "seq": "1", "occurred_at": "1"}]}),
         ),
-        (Token::User(8), Method::POST, "/v1/acks", json!({"conversation_id": "c1", "messages": [{"seq": "1"}]})),
+        (
+            Token::User(8),
+            Method::POST,
+            "/v1/acks",
+            json!({"conversation_id": "c1", "messages": [{"seq": "1"}]}),
+        ),
         (Token::User(8), Method::POST, "/v1/conversations/c1/read", json!({"up_to_seq": "1"})),
         (Token::User(8), Method::POST, "/v1/conversations/c1/clear", json!({"up_to_seq": "1"})),
         (Token::User(8), Method::PUT, "/v1/settings", json!({"receipts": false})),
@@ -49,7 +54,7 @@ fn calls() -> Vec<(Token, Method, &'static str, Value)> {
     ]
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn no_call_takes_what_is_no_json_object() {
     let api = api().await;
     for (token, method, path, good) in calls() {
@@ -74,7 +79,10 @@ async fn no_call_takes_what_is_no_json_object() {
             ("a duplicate key", twice),
             ("too deep", format!("{{\"x\":{}", "[".repeat(200_000))),
         ] {
-            refused_as_malformed(&format!("{path}: {what}"), &raw(&api, token, method.clone(), path, body).await);
+            refused_as_malformed(
+                &format!("{path}: {what}"),
+                &raw(&api, token, method.clone(), path, body).await,
+            );
         }
         let mut invalid = b"{\"x\":\"".to_vec();
         invalid.extend([0xff, 0xfe, b'"', b'}']);
@@ -97,24 +105,26 @@ fn sent(changes: &Value) -> Value {
     event
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn each_bad_event_is_named_by_its_index() {
     let api = api().await;
     let long = "c".repeat(65);
     let joined = |changes: Value| {
-        let mut event =
-            json!({"type": "member_joined", "conversation_id": "c1", "uid": "9", "at_seq": "0", "occurred_at": "1"});
+        let mut event = json!({"type": "member_joined", "conversation_id": "c1", "uid": "9", "at_seq": "0", "occurred_at": "1"});
         event.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
         event
     };
-    let acked = |messages: Value| {
-        json!({"type": "acked", "uid": "8", "conversation_id": "c1", "occurred_at": "1", "messages": messages})
-    };
-    let many = |n: u64| Value::from((1..=n).map(|n| json!({"seq": n, "sender_uid": "7"})).collect::<Vec<_>>());
+    let acked = |messages: Value| json!({"type": "acked", "uid": "8", "conversation_id": "c1", "occurred_at": "1", "messages": messages});
+    let many =
+        |n: u64| Value::from((1..=n).map(|n| json!({"seq": n, "sender_uid": "7"})).collect::<Vec<_>>());
     let table: Vec<(&str, Value, Option<&str>)> = vec![
         ("no type", json!({"conversation_id": "c1"}), None),
         ("unknown type", json!({"type": "message_lost"}), Some("type")),
-        ("an import, which is no call", json!({"type": "head_imported", "conversation_id": "c1", "head_seq": "5", "occurred_at": "1"}), Some("type")),
+        (
+            "an import, which is no call",
+            json!({"type": "head_imported", "conversation_id": "c1", "head_seq": "5", "occurred_at": "1"}),
+            Some("type"),
+        ),
         ("type of a wrong type", json!({"type": 5}), Some("type")),
         ("no object", json!(["message_sent"]), None),
         ("null", Value::Null, None),
@@ -133,30 +143,74 @@ async fn each_bad_event_is_named_by_its_index() {
         ("negative sender", sent(&json!({"sender_uid": -7})), Some("sender_uid")),
         ("empty conversation", sent(&json!({"conversation_id": ""})), Some("conversation_id")),
         ("conversation of 65 bytes", sent(&json!({"conversation_id": long})), Some("conversation_id")),
-        ("conversation of 33 letters of 2 bytes", sent(&json!({"conversation_id": "é".repeat(33)})), Some("conversation_id")),
-        ("conversation with a control character", sent(&json!({"conversation_id": "c\u{0}1"})), Some("conversation_id")),
+        (
+            "conversation of 33 letters of 2 bytes",
+            sent(&json!({"conversation_id": "é".repeat(33)})),
+            Some("conversation_id"),
+        ),
+        (
+            "conversation with a control character",
+            sent(&json!({"conversation_id": "c\u{0}1"})),
+            Some("conversation_id"),
+        ),
         ("conversation of a wrong type", sent(&json!({"conversation_id": 1})), Some("conversation_id")),
         ("countable of a wrong type", sent(&json!({"countable": "yes"})), Some("countable")),
         ("mentions of a wrong type", sent(&json!({"mentions": "8"})), Some("mentions")),
         ("a mention that is no uid", sent(&json!({"mentions": ["8", "x"]})), Some("mentions[1]")),
         ("201 mentions", sent(&json!({"mentions": (0..201).collect::<Vec<u64>>()})), Some("mentions")),
-        ("occurred_at in the future", sent(&json!({"occurred_at": (NOW_MS + 60_001).to_string()})), Some("occurred_at")),
+        (
+            "occurred_at in the future",
+            sent(&json!({"occurred_at": (NOW_MS + 60_001).to_string()})),
+            Some("occurred_at"),
+        ),
         ("huge occurred_at", sent(&json!({"occurred_at": "9223372036854775807"})), Some("occurred_at")),
         ("negative occurred_at", sent(&json!({"occurred_at": -1})), Some("occurred_at")),
-        ("a skip the wrong way round", json!({"type": "seq_skipped", "conversation_id": "c1", "from": "6", "to": "4", "occurred_at": "1"}), None),
-        ("a skip too wide", json!({"type": "seq_skipped", "conversation_id": "c1", "from": "1", "to": "65537", "occurred_at": "1"}), None),
+        (
+            "a skip the wrong way round",
+            json!({"type": "seq_skipped", "conversation_id": "c1", "from": "6", "to": "4", "occurred_at": "1"}),
+            None,
+        ),
+        (
+            "a skip too wide",
+            json!({"type": "seq_skipped", "conversation_id": "c1", "from": "1", "to": "65537", "occurred_at": "1"}),
+            None,
+        ),
         ("negative at_seq", joined(json!({"at_seq": -1})), Some("at_seq")),
         ("a join in the future", joined(json!({"occurred_at": NOW_MS + 3_600_000})), Some("occurred_at")),
         ("a version where times are the order", joined(json!({"version": "5"})), Some("version")),
-        ("closed of a wrong type", json!({"type": "conversation_closed", "conversation_id": "c1", "closed": 1, "occurred_at": "1"}), Some("closed")),
-        ("no order at all", json!({"type": "conversation_closed", "conversation_id": "c1", "closed": true}), Some("occurred_at")),
-        ("an unknown policy", json!({"type": "conversation_policy", "conversation_id": "c1", "receipts": "some", "occurred_at": "1"}), Some("receipts")),
-        ("settings without a user", json!({"type": "user_settings", "receipts": true, "occurred_at": "1"}), None),
+        (
+            "closed of a wrong type",
+            json!({"type": "conversation_closed", "conversation_id": "c1", "closed": 1, "occurred_at": "1"}),
+            Some("closed"),
+        ),
+        (
+            "no order at all",
+            json!({"type": "conversation_closed", "conversation_id": "c1", "closed": true}),
+            Some("occurred_at"),
+        ),
+        (
+            "an unknown policy",
+            json!({"type": "conversation_policy", "conversation_id": "c1", "receipts": "some", "occurred_at": "1"}),
+            Some("receipts"),
+        ),
+        (
+            "settings without a user",
+            json!({"type": "user_settings", "receipts": true, "occurred_at": "1"}),
+            None,
+        ),
         ("acked without messages", acked(json!([])), Some("messages")),
         ("acked with 1,001 messages", acked(many(1_001)), Some("messages")),
         ("acked without a sender", acked(json!([{"seq": "1"}])), Some("messages[0]")),
-        ("read up to 0", json!({"type": "read", "uid": "8", "conversation_id": "c1", "up_to_seq": "0", "occurred_at": "1"}), Some("up_to_seq")),
-        ("an endpoint of 65 bytes", json!({"type": "read", "uid": "8", "endpoint": "e".repeat(65), "conversation_id": "c1", "up_to_seq": "1", "occurred_at": "1"}), Some("endpoint")),
+        (
+            "read up to 0",
+            json!({"type": "read", "uid": "8", "conversation_id": "c1", "up_to_seq": "0", "occurred_at": "1"}),
+            Some("up_to_seq"),
+        ),
+        (
+            "an endpoint of 65 bytes",
+            json!({"type": "read", "uid": "8", "endpoint": "e".repeat(65), "conversation_id": "c1", "up_to_seq": "1", "occurred_at": "1"}),
+            Some("endpoint"),
+        ),
     ];
     for (what, bad, field) in table {
         let body = json!({"events": [sent(&json!({})), bad, sent(&json!({"seq": "10", "msg_id": "910"}))]});
@@ -171,19 +225,20 @@ async fn each_bad_event_is_named_by_its_index() {
     assert!(api.log.records().is_empty(), "the whole request is refused each time");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn every_fault_is_named_at_once_within_bounds() {
     let api = api().await;
     let body = json!({"events": [sent(&json!({"seq": "0"})), sent(&json!({})), {"type": "?"}]});
     let items = api.post(Token::Service, "/v1/events", &body).await.json()["items"].clone();
-    let indexes: Vec<u64> = items.as_array().unwrap().iter().map(|item| item["index"].as_u64().unwrap()).collect();
+    let indexes: Vec<u64> =
+        items.as_array().unwrap().iter().map(|item| item["index"].as_u64().unwrap()).collect();
     assert_eq!(indexes, [0, 2]);
     let body = json!({"events": vec![json!({"type": "?"}); 1_000]});
     let items = api.post(Token::Service, "/v1/events", &body).await.json()["items"].clone();
     assert_eq!(items.as_array().unwrap().len(), 100);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn lists_have_bounds() {
     let api = api().await;
     let acks = |n: u64| json!({"conversation_id": "c1", "messages": (1..=n).map(|n| json!({"seq": n})).collect::<Vec<_>>()});
@@ -206,7 +261,7 @@ async fn lists_have_bounds() {
     assert_eq!(api.post(Token::User(8), "/v1/receipts/query", &query(200)).await.status, 200);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn paths_and_queries_are_checked() {
     let api = api().await;
     let long = "c".repeat(65);
@@ -231,7 +286,9 @@ async fn paths_and_queries_are_checked() {
     let read = json!({"up_to_seq": "1"});
     let answer = api.post(Token::User(8), "/v1/conversations/c1/read?wait=forever", &read).await;
     refused_as_malformed("wait=forever", &answer);
-    for (path, slug, status) in [("/v1/nothing", "no-such-route", 404), ("/v1/acks", "method-not-allowed", 405)] {
+    for (path, slug, status) in
+        [("/v1/nothing", "no-such-route", 404), ("/v1/acks", "method-not-allowed", 405)]
+    {
         let answer = api.get(Token::User(8), path).await;
         assert_eq!((answer.status.as_u16(), answer.problem().as_str()), (status, slug), "{path}");
     }
@@ -239,7 +296,7 @@ async fn paths_and_queries_are_checked() {
     assert_eq!(spelled.status, 200, "an escaped id is the same id: {}", spelled.text);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn where_versions_are_the_order_they_are_needed() {
     let rules = Rules { order_source: OrderSource::Version, ..Rules::default() };
     let api = Api::new(rules, HttpSettings::default(), QuerySettings::default());
@@ -264,17 +321,23 @@ async fn where_versions_are_the_order_they_are_needed() {
     assert_eq!(policy.occurred_at.unwrap().get(), NOW_MS, "the gateway's clock says since when");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn calls_are_for_their_scope() {
     let api = api().await;
     let events = json!({"events": [sent(&json!({}))]});
     let acks = json!({"conversation_id": "c1", "messages": [{"seq": "1"}]});
     let receipt = "/v1/conversations/c1/messages/1/receipt";
-    for (token, status, slug) in
-        [(Token::None, 401, "unauthenticated"), (Token::User(8), 403, "forbidden"), (Token::Admin, 403, "forbidden")]
-    {
+    for (token, status, slug) in [
+        (Token::None, 401, "unauthenticated"),
+        (Token::User(8), 403, "forbidden"),
+        (Token::Admin, 403, "forbidden"),
+    ] {
         let answer = api.post(token, "/v1/events", &events).await;
-        assert_eq!((answer.status.as_u16(), answer.problem().as_str()), (status, slug), "events by {token:?}");
+        assert_eq!(
+            (answer.status.as_u16(), answer.problem().as_str()),
+            (status, slug),
+            "events by {token:?}"
+        );
     }
     for (token, status) in [(Token::None, 401), (Token::Service, 403), (Token::Admin, 403)] {
         let answer = api.post(token, "/v1/acks", &acks).await;
@@ -282,7 +345,9 @@ async fn calls_are_for_their_scope() {
         let answer = api.put(token, "/v1/settings", &json!({"receipts": true})).await;
         assert_eq!(answer.status.as_u16(), status, "settings by {token:?}");
     }
-    for (token, status) in [(Token::None, 401), (Token::Admin, 403), (Token::User(7), 200), (Token::Service, 200)] {
+    for (token, status) in
+        [(Token::None, 401), (Token::Admin, 403), (Token::User(7), 200), (Token::Service, 200)]
+    {
         assert_eq!(api.get(token, receipt).await.status.as_u16(), status, "receipt by {token:?}");
     }
     assert!(api.log.records().is_empty());
