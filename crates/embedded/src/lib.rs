@@ -10,7 +10,7 @@ mod error;
 mod sealed;
 
 pub use data_dir::{DataDir, DataDirError, FORMAT_VERSION};
-pub use engine::{COMMIT_JOBS_MAX, Engine, EngineCounts, EngineOptions, QUEUE_JOBS_MAX};
+pub use engine::{COMMIT_JOBS_MAX, Engine, EngineCounts, EngineOptions, QUEUE_JOBS_MAX, RELAXED_FOR};
 pub use error::{EngineError, EngineErrorKind, JobError, OpenError};
 pub use sealed::{SealedReader, SealedTable, SealedWriter};
 

@@ -20,6 +20,8 @@ struct Faults {
     syncs: AtomicBool,
     reads: AtomicBool,
     opening: AtomicBool,
+    /// Syncs so far.
+    synced_total: AtomicU64,
     /// Handles that are open now.
     open: AtomicU64,
 }
@@ -56,6 +58,7 @@ impl StorageBackend for Faulty {
 
     fn sync_data(&self) -> Result<(), std::io::Error> {
         Self::check(&self.faults.syncs, "injected into a sync")?;
+        self.faults.synced_total.fetch_add(1, Ordering::SeqCst);
         self.file.sync_data()
     }
 
@@ -181,6 +184,61 @@ async fn a_read_that_fails_has_the_file_opened_again() {
     }
     until_well(&engine).await;
     assert_eq!(keys(&engine).await.len(), 100);
+}
+
+async fn put_relaxed(engine: &Engine, key: u64) {
+    engine
+        .write_relaxed("put", move |txn| TABLE.write(txn)?.put(&key.to_be_bytes(), &[7; 30]))
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn relaxed_writes_become_durable_by_themselves() {
+    let directory = TempDir::new().unwrap();
+    let faults = Arc::new(Faults::default());
+    let engine = open(&directory.path().join("engine.redb"), &faults);
+    put(&engine, 0).await.unwrap();
+    let before = faults.synced_total.load(Ordering::SeqCst);
+    for key in 1..=200 {
+        put_relaxed(&engine, key).await;
+        assert!(keys(&engine).await.contains(&key), "a relaxed write is seen at once");
+    }
+    let synced = faults.synced_total.load(Ordering::SeqCst) - before;
+    assert!(synced < 100, "{synced} syncs for 200 relaxed writes");
+    let start = Instant::now();
+    let last = faults.synced_total.load(Ordering::SeqCst);
+    put_relaxed(&engine, 201).await;
+    while faults.synced_total.load(Ordering::SeqCst) == last {
+        assert!(start.elapsed() < DEADLINE, "not synced");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn closing_makes_relaxed_writes_durable() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("engine.redb");
+    let faults = Arc::new(Faults::default());
+    let engine = open(&path, &faults);
+    put_relaxed(&engine, 1).await;
+    engine.close().await.unwrap();
+    assert_eq!(keys(&open(&path, &faults)).await, [1]);
+}
+
+#[tokio::test]
+async fn a_failing_disk_takes_back_only_relaxed_writes_and_says_so() {
+    let directory = TempDir::new().unwrap();
+    let faults = Arc::new(Faults::default());
+    let engine = open(&directory.path().join("engine.redb"), &faults);
+    put(&engine, 1).await.unwrap();
+    put_relaxed(&engine, 2).await;
+    faults.syncs.store(true, Ordering::SeqCst);
+    put(&engine, 3).await.expect_err("the disk fails");
+    faults.syncs.store(false, Ordering::SeqCst);
+    until_well(&engine).await;
+    assert!(engine.counts().reopened_total >= 1);
+    assert!(keys(&engine).await.contains(&1));
 }
 
 /// Set for the child process that has a mount namespace of its own.

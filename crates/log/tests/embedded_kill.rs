@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use readmark_events::Topic;
 use readmark_log::embedded::{EmbeddedLog, EmbeddedLogOptions};
-use readmark_log::{EventLog, NewRecord, Offset, TopicPartition};
+use readmark_log::{EventLog, Group, NewRecord, Offset, PolledEvent, Record, TopicPartition};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -14,6 +14,10 @@ use std::process::{Command, Stdio};
 const CHILD_LOG: &str = "READMARK_TEST_CHILD_LOG";
 const APPENDERS: usize = 8;
 const KILLS: usize = 6;
+
+fn group() -> Group {
+    Group("kill".to_owned())
+}
 
 /// Payload that can't be torn without being seen: its number again and again, of a length that varies.
 fn payload(appender: usize, n: usize) -> String {
@@ -49,6 +53,16 @@ fn child() {
                 }
             });
         }
+        let mut consumer = log.join(&group(), &[Topic::Acks]).await.unwrap();
+        tasks.spawn(async move {
+            loop {
+                if let PolledEvent::Records(records) = consumer.next(1000).await.unwrap() {
+                    for Record { position, .. } in records {
+                        consumer.commit(&[(position.partition, position.offset + 1)]).await.unwrap();
+                    }
+                }
+            }
+        });
         tasks.join_next().await.unwrap().unwrap();
     });
 }
@@ -82,6 +96,7 @@ async fn what_was_acknowledged_survives_kill_9() {
     let directory = tempfile::TempDir::new().unwrap();
     let path = directory.path().join("log.redb");
     let mut starts: BTreeMap<u32, Offset> = BTreeMap::new();
+    let mut positions: BTreeMap<u32, Offset> = BTreeMap::new();
     for kill in 0..KILLS {
         let child_path = path.clone();
         let acknowledged =
@@ -93,6 +108,11 @@ async fn what_was_acknowledged_survives_kill_9() {
         let mut found: BTreeMap<(u32, Offset), (usize, usize)> = BTreeMap::new();
         for partition in 0..log.partitions(Topic::Acks) {
             check_partition(&log, partition, &mut starts, &mut found).await;
+            let at = TopicPartition { topic: Topic::Acks, partition };
+            let position = log.committed(&group(), at).await.unwrap().unwrap_or(0);
+            assert!(position <= log.end_offset(at).await.unwrap(), "kill {kill}: {at} is ahead of the log");
+            let before = positions.insert(partition, position).unwrap_or(0);
+            assert!(position >= before, "kill {kill}: {at} fell from {before} to {position}");
         }
         for [appender, n, partition, offset] in acknowledged {
             let place = (u32::try_from(partition).unwrap(), offset);
@@ -101,6 +121,7 @@ async fn what_was_acknowledged_survives_kill_9() {
         }
         log.close().await.unwrap();
     }
+    assert!(positions.values().all(|position| *position > 0), "{positions:?}");
 }
 
 /// Reads what the last child has appended: dense, each appender's in order, each record whole.

@@ -234,6 +234,27 @@ async fn an_append_whose_caller_goes_away_is_heard_of() {
     assert!(matches!(&event, PolledEvent::Records(records) if records.len() == 1), "{event:?}");
 }
 
+/// Positions are not synced one by one, so a handle that fails may take the last ones back.
+#[tokio::test]
+async fn a_member_stores_again_what_a_failed_handle_has_lost() {
+    let fixture = Fixture::new();
+    let engine = Engine::open(fixture.path(), &EngineOptions::default()).unwrap();
+    let log = EmbeddedLog::on(engine.clone(), fixture.options()).await.unwrap();
+    let group = Group("again".to_owned());
+    log.append(records(Topic::Acks, 10, 1)).await.unwrap();
+    let mut consumer = log.join(&group, &[Topic::Acks]).await.unwrap();
+    while !matches!(consumer.next(1000).await.unwrap(), PolledEvent::Records(_)) {}
+    consumer.commit(&[(ACKS, 7)]).await.unwrap();
+    engine.write::<(), _>("fail", |_| panic!("on purpose")).await.expect_err("it panics");
+    let start = std::time::Instant::now();
+    while log.probe().await.is_err() {
+        assert!(start.elapsed() < Duration::from_secs(30), "the engine does not recover");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(matches!(consumer.next(0).await.unwrap(), PolledEvent::Idle));
+    assert_eq!(log.committed(&group, ACKS).await.unwrap(), Some(7));
+}
+
 /// A flipped bit is reported as damage with table and key, and never handed over as a record.
 #[tokio::test]
 async fn a_damaged_record_is_named() {

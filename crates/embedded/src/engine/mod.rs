@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use writer::Writer;
 
@@ -21,6 +22,9 @@ pub const COMMIT_JOBS_MAX: usize = 256;
 
 /// Jobs that wait for the writer at most, four commits' worth; who comes then waits for a place.
 pub const QUEUE_JOBS_MAX: usize = 4 * COMMIT_JOBS_MAX;
+
+/// How long a relaxed write may stay without being durable when nothing else is written.
+pub const RELAXED_FOR: Duration = Duration::from_secs(1);
 
 /// How an engine is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,8 +54,15 @@ pub struct EngineCounts {
     pub reopened_total: u64,
 }
 
+/// A job and its place in the queue, which it gives back when it is dropped.
+pub(crate) struct Queued {
+    job: Box<dyn AnyJob>,
+    is_relaxed: bool,
+    _place: OwnedSemaphorePermit,
+}
+
 pub(crate) enum Message {
-    Job(Box<dyn AnyJob>, OwnedSemaphorePermit),
+    Job(Queued),
     /// A reader has found the handle spoilt: look, and open it again.
     Check,
     Close,
@@ -139,12 +150,35 @@ impl Engine {
         T: Send + 'static,
         F: FnMut(&WriteTransaction) -> Result<T, JobError> + Send + 'static,
     {
+        self.queue(operation, false, job).await
+    }
+
+    /// As [`Engine::write`], but resolves once readers see it. It becomes durable with the next write that
+    /// asks for that, or within [`RELAXED_FOR`], or when the engine is closed: after a crash, or when
+    /// [`EngineCounts::reopened_total`] has risen, the newest relaxed writes may be gone, but none without
+    /// those behind it.
+    ///
+    /// # Errors
+    /// As [`Engine::write`].
+    pub async fn write_relaxed<T, F>(&self, operation: &'static str, job: F) -> Result<T, EngineError>
+    where
+        T: Send + 'static,
+        F: FnMut(&WriteTransaction) -> Result<T, JobError> + Send + 'static,
+    {
+        self.queue(operation, true, job).await
+    }
+
+    async fn queue<T, F>(&self, operation: &'static str, is_relaxed: bool, job: F) -> Result<T, EngineError>
+    where
+        T: Send + 'static,
+        F: FnMut(&WriteTransaction) -> Result<T, JobError> + Send + 'static,
+    {
         let path = &self.inner.shared.path;
         let closed = || Failure::closed().at(operation, path);
         let place = Arc::clone(&self.inner.queue).acquire_owned().await.map_err(|_| closed())?;
         let (answer, answered) = oneshot::channel();
-        let job = Box::new(Job::new(job, answer));
-        self.inner.sender.send(Message::Job(job, place)).map_err(|_| closed())?;
+        let queued = Queued { job: Box::new(Job::new(job, answer)), is_relaxed, _place: place };
+        self.inner.sender.send(Message::Job(queued)).map_err(|_| closed())?;
         answered.await.map_err(|_| closed())?.map_err(|failure| failure.at(operation, path))
     }
 

@@ -1,8 +1,7 @@
 use super::file::{Opener, Shared};
-use super::job::AnyJob;
-use super::{COMMIT_JOBS_MAX, Message};
+use super::{COMMIT_JOBS_MAX, Message, Queued, RELAXED_FOR};
 use crate::error::{EngineErrorKind, Failure, OpenError};
-use redb::{Database, TableDefinition, WriteTransaction};
+use redb::{Database, Durability, TableDefinition, WriteTransaction};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -20,7 +19,8 @@ const TRIAL: TableDefinition<'static, u8, &'static [u8]> = TableDefinition::new(
 /// More than a page: the trial has to find space for real.
 const TRIAL_BYTES: usize = 8 * 1024;
 
-type Place = (Box<dyn AnyJob>, tokio::sync::OwnedSemaphorePermit);
+/// Commits in a row that are not durable by themselves: their pages can't be used again until one is.
+const RELAXED_COMMITS_MAX: u32 = 64;
 
 /// The thread that owns writing.
 pub(crate) struct Writer {
@@ -28,6 +28,14 @@ pub(crate) struct Writer {
     opener: Opener,
     receiver: Receiver<Message>,
     trouble: Option<Trouble>,
+    relaxed: Option<Relaxed>,
+}
+
+/// Commits that are not durable yet.
+struct Relaxed {
+    commits: u32,
+    /// When they must be.
+    sync_at: Instant,
 }
 
 /// Since a write has failed.
@@ -39,7 +47,7 @@ struct Trouble {
 
 impl Writer {
     pub const fn new(shared: Arc<Shared>, opener: Opener, receiver: Receiver<Message>) -> Self {
-        Self { shared, opener, receiver, trouble: None }
+        Self { shared, opener, receiver, trouble: None, relaxed: None }
     }
 
     /// Works until it is told to close or nobody is left who could tell.
@@ -47,13 +55,15 @@ impl Writer {
         let mut put_off = None;
         loop {
             match put_off.take().or_else(|| self.wait()) {
-                Some(Message::Job(job, place)) => put_off = self.work_off((job, place)),
+                Some(Message::Job(job)) => put_off = self.work_off(job),
                 Some(Message::Check) if self.trouble.is_none() => self.try_writing(),
                 Some(Message::Check) => {}
                 Some(Message::Close) => break,
-                None => self.try_writing(),
+                None if self.trouble.is_some() => self.try_writing(),
+                None => self.sync(),
             }
         }
+        self.sync();
         self.shared.closed.store(true, Ordering::Release);
         match self.shared.replace(None) {
             Some(database) => database.close().map_err(|error| Failure::of(error.into())),
@@ -61,30 +71,40 @@ impl Writer {
         }
     }
 
-    /// The next message; `None` when it is time to try writing again.
+    /// The next message; `None` when it is time to try writing again, or to make durable what is not.
     fn wait(&self) -> Option<Message> {
-        let Some(trouble) = &self.trouble else {
+        let trial = self.trouble.as_ref().map(|trouble| trouble.try_at);
+        let Some(until) = trial.or_else(|| self.relaxed.as_ref().map(|relaxed| relaxed.sync_at)) else {
             return Some(self.receiver.recv().unwrap_or(Message::Close));
         };
-        match self.receiver.recv_timeout(trouble.try_at.saturating_duration_since(Instant::now())) {
+        match self.receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(message) => Some(message),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => Some(Message::Close),
         }
     }
 
+    /// Makes durable what is not.
+    fn sync(&mut self) {
+        if self.relaxed.is_some()
+            && let Err(failure) = self.in_transaction(Durability::Immediate, |_| Ok(()))
+        {
+            self.open_again(failure);
+        }
+    }
+
     /// Commits a job with those that wait behind it; gives back what is no job.
-    fn work_off(&mut self, first: Place) -> Option<Message> {
+    fn work_off(&mut self, first: Queued) -> Option<Message> {
         if let Some(trouble) = &self.trouble {
             // Jobs are answered at once while writing fails: a queue would only make them late.
-            first.0.finish(Err(trouble.failure.clone()));
+            first.job.finish(Err(trouble.failure.clone()));
             return None;
         }
         let mut jobs = vec![first];
         let mut other = None;
         while jobs.len() < COMMIT_JOBS_MAX {
             match self.receiver.try_recv() {
-                Ok(Message::Job(job, place)) => jobs.push((job, place)),
+                Ok(Message::Job(job)) => jobs.push(job),
                 Ok(message) => {
                     other = Some(message);
                     break;
@@ -96,7 +116,7 @@ impl Writer {
         other
     }
 
-    fn commit(&mut self, mut jobs: Vec<Place>) {
+    fn commit(&mut self, mut jobs: Vec<Queued>) {
         let outcome = self.attempt(&mut jobs);
         match outcome {
             Err(failure) if jobs.len() > 1 && failure.kind != EngineErrorKind::Unavailable => {
@@ -112,9 +132,9 @@ impl Writer {
         }
     }
 
-    fn commit_alone(&mut self, job: Place) {
+    fn commit_alone(&mut self, job: Queued) {
         if let Some(trouble) = &self.trouble {
-            job.0.finish(Err(trouble.failure.clone()));
+            job.job.finish(Err(trouble.failure.clone()));
             return;
         }
         let mut jobs = vec![job];
@@ -122,7 +142,7 @@ impl Writer {
         self.finish(jobs, outcome);
     }
 
-    fn finish(&mut self, jobs: Vec<Place>, outcome: Result<(), Failure>) {
+    fn finish(&mut self, jobs: Vec<Queued>, outcome: Result<(), Failure>) {
         if let Err(failure) = &outcome
             && failure.spoils_handle
         {
@@ -132,30 +152,40 @@ impl Writer {
             self.shared.counts.jobs.fetch_add(jobs.len() as u64, Ordering::Relaxed);
             self.shared.counts.commits.fetch_add(1, Ordering::Relaxed);
         }
-        for (job, _place) in jobs {
-            job.finish(outcome.clone());
+        for queued in jobs {
+            queued.job.finish(outcome.clone());
         }
     }
 
     /// Runs the jobs in one transaction and commits it; else nothing of them is written.
-    fn attempt(&self, jobs: &mut [Place]) -> Result<(), Failure> {
-        self.in_transaction(|txn| {
-            for (job, _place) in &mut *jobs {
-                job.run(txn).map_err(Failure::of_job)?;
-            }
-            Ok(())
+    fn attempt(&mut self, jobs: &mut [Queued]) -> Result<(), Failure> {
+        let commits = self.relaxed.as_ref().map_or(0, |relaxed| relaxed.commits);
+        let may_relax = commits < RELAXED_COMMITS_MAX && jobs.iter().all(|queued| queued.is_relaxed);
+        let durability = if may_relax { Durability::None } else { Durability::Immediate };
+        self.in_transaction(durability, |txn| {
+            jobs.iter_mut().try_for_each(|queued| queued.job.run(txn).map_err(Failure::of_job))
         })
     }
 
     fn in_transaction(
-        &self,
+        &mut self,
+        durability: Durability,
         work: impl FnOnce(&WriteTransaction) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let database = self.shared.database.read().unwrap_or_else(PoisonError::into_inner);
         let Some(database) = database.as_ref() else { return Err(self.shared.away()) };
         // redb panics on some damaged pages; the writer must outlive that.
-        catch_unwind(AssertUnwindSafe(|| transact(database, work)))
-            .unwrap_or_else(|payload| Err(Failure::of_panic(&*payload)))
+        let outcome = catch_unwind(AssertUnwindSafe(|| transact(database, durability, work)))
+            .unwrap_or_else(|payload| Err(Failure::of_panic(&*payload)));
+        if outcome.is_ok() {
+            // A durable commit carries every one before it.
+            let relaxed = matches!(durability, Durability::None).then(|| Relaxed {
+                commits: self.relaxed.as_ref().map_or(0, |relaxed| relaxed.commits) + 1,
+                sync_at: self.relaxed.as_ref().map_or_else(|| Instant::now() + RELAXED_FOR, |r| r.sync_at),
+            });
+            self.relaxed = relaxed;
+        }
+        outcome
     }
 
     /// Tries to write, after a failure or when a reader has met one.
@@ -163,7 +193,7 @@ impl Writer {
         let is_open = self.shared.database.read().unwrap_or_else(PoisonError::into_inner).is_some();
         let opened = if is_open { Ok(()) } else { self.open() };
         let outcome = opened.and_then(|()| {
-            self.in_transaction(|txn| {
+            self.in_transaction(Durability::Immediate, |txn| {
                 let mut table = txn.open_table(TRIAL).map_err(|error| Failure::of(error.into()))?;
                 table.insert(0, [0_u8; TRIAL_BYTES].as_slice()).map_err(|error| Failure::of(error.into()))?;
                 Ok(())
@@ -193,7 +223,9 @@ impl Writer {
         self.trouble = Some(Trouble { failure, backoff, try_at: Instant::now() + backoff });
     }
 
-    fn replace_handle(&self) {
+    fn replace_handle(&mut self) {
+        // What was not durable is lost with the handle.
+        self.relaxed = None;
         drop(self.shared.replace(None));
         if let Err(failure) = self.open() {
             tracing::debug!(path = %self.shared.path.display(), detail = %failure.detail, "can't open it yet");
@@ -212,9 +244,11 @@ impl Writer {
 
 fn transact(
     database: &Database,
+    durability: Durability,
     work: impl FnOnce(&WriteTransaction) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let txn = database.begin_write().map_err(|error| Failure::of(error.into()))?;
+    let mut txn = database.begin_write().map_err(|error| Failure::of(error.into()))?;
+    txn.set_durability(durability).map_err(|error| Failure::of(error.into()))?;
     match work(&txn) {
         Ok(()) => txn.commit().map_err(|error| Failure::of(error.into())),
         // On a spoilt handle aborting fails, too; the first failure says why.

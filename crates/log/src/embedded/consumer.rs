@@ -18,6 +18,8 @@ struct Place {
     next: Offset,
     /// The stored position, which only rises.
     stored: Offset,
+    /// Was it stored by this member?
+    has_stored: bool,
 }
 
 pub struct EmbeddedConsumer {
@@ -27,6 +29,8 @@ pub struct EmbeddedConsumer {
     changes: watch::Receiver<()>,
     places: BTreeMap<TopicPartition, Place>,
     paused: BTreeSet<TopicPartition>,
+    /// How often the file had been opened again when positions were stored last.
+    reopened_total: u64,
     /// The partition that was read last: the next read begins behind it, so that none starves.
     last_read: Option<TopicPartition>,
 }
@@ -37,6 +41,7 @@ impl EmbeddedConsumer {
         let changes = inner.tails.subscribe();
         inner.tails.wake();
         Self {
+            reopened_total: inner.engine.counts().reopened_total,
             inner,
             group: group.clone(),
             member,
@@ -78,7 +83,8 @@ impl EmbeddedConsumer {
                 && let Some(tenure) = tenures.get(&partition)
             {
                 self.paused.remove(&partition);
-                self.places.insert(partition, Place { tenure: *tenure, next, stored: next });
+                self.places
+                    .insert(partition, Place { tenure: *tenure, next, stored: next, has_stored: false });
             }
         }
         Ok((!taken.is_empty()).then_some(PolledEvent::Assigned(taken)))
@@ -89,6 +95,27 @@ impl EmbeddedConsumer {
             self.places.remove(partition);
             self.paused.remove(partition);
         }
+    }
+
+    /// Positions are stored without a sync, so what was stored last may be gone with a handle that failed.
+    async fn store_again(&mut self) -> Result<(), LogError> {
+        let reopened_total = self.inner.engine.counts().reopened_total;
+        if reopened_total == self.reopened_total {
+            return Ok(());
+        }
+        let stored: Vec<(TopicPartition, Offset)> = {
+            let coordinator = self.inner.coordinator();
+            self.places
+                .iter()
+                .filter(|(partition, place)| {
+                    place.has_stored && coordinator.owns(&self.group, self.member, **partition)
+                })
+                .map(|(partition, place)| (*partition, place.stored))
+                .collect()
+        };
+        positions::store(&self.inner, &self.group, stored).await?;
+        self.reopened_total = reopened_total;
+        Ok(())
     }
 
     /// Records that are there, if any.
@@ -151,6 +178,7 @@ impl Consumer for EmbeddedConsumer {
             if let Some(event) = self.news().await? {
                 return Ok(event);
             }
+            self.store_again().await?;
             if let Some(event) = self.poll().await? {
                 return Ok(event);
             }
@@ -187,6 +215,7 @@ impl Consumer for EmbeddedConsumer {
         for (partition, offset) in rising {
             if let Some(place) = self.places.get_mut(&partition) {
                 place.stored = offset;
+                place.has_stored = true;
             }
         }
         Ok(())
