@@ -1,0 +1,35 @@
+# The verbs of this repository. Each is one command that can be run again; `make help` lists them.
+#
+# PROFILE=release builds `make up` with all optimisations: slower to build, for measuring.
+
+CARGO ?= cargo
+
+.DEFAULT_GOAL := help
+.PHONY: help up test check bench services fmt
+
+help: ## list the verbs
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
+
+up: ## build readmark, start it on embedded parts, play an example, leave it running
+	@scripts/example
+
+test: ## run every test: units, properties, simulation, conformance, scenarios, traces, kills, documents
+	$(CARGO) build --locked --package readmark
+	$(CARGO) test --locked --workspace --no-fail-fast
+
+check: ## formatting, lints, the policy of dependencies, schemas and documents
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	scripts/dependencies
+	$(CARGO) test --locked --package readmark-events --test schemas --test golden
+	$(CARGO) test --locked --package readmark-test-http-api --test openapi
+	$(CARGO) test --locked --package readmark-test-docs
+
+bench: ## measure: the log and the store on this machine
+	$(CARGO) bench --locked --workspace --bench '*'
+
+services: ## say which outside parts the tests need, and whether they run
+	@scripts/services status
+
+fmt: ## format the code
+	$(CARGO) fmt --all
