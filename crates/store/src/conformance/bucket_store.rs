@@ -51,6 +51,7 @@ async fn ranges_and_pages(s: Subject) {
         let page = s.store.buckets(&id, from, last, 2).await.unwrap();
         assert!(page.len() <= 2, "a page of {} buckets where 2 were asked", page.len());
         pages.extend(page.iter().copied());
+        assert!(pages.len() <= all.len(), "paging does not advance: {pages:?}");
         let Some(greatest) = page.last().filter(|_| page.len() == 2) else { break };
         from = greatest.bucket + 1;
     }

@@ -60,6 +60,7 @@ async fn ranges_and_pages(s: Subject) {
         let page = s.store.flags(&id, from, Seq::LAST.previous(), 2).await.unwrap();
         assert!(page.len() <= 2, "a page of {} flags where 2 were asked", page.len());
         pages.extend(page.iter().copied());
+        assert!(pages.len() <= all.len(), "paging does not advance: {pages:?}");
         let Some((greatest, _)) = page.last().filter(|_| page.len() == 2) else { break };
         from = greatest.next();
     }

@@ -54,6 +54,7 @@ async fn ranges_and_pages(s: Subject) {
     loop {
         let page = read(from, Seq::LAST.previous(), 3).await;
         pages.extend(page.iter().copied());
+        assert!(pages.len() <= all.len(), "paging does not advance: {pages:?}");
         let Some(greatest) = page.last().filter(|_| page.len() == 3) else { break };
         from = greatest.next();
     }

@@ -164,6 +164,7 @@ async fn pages_of_conversations_ascend_bytewise(s: Subject) {
                 let n = (1..).zip(&unsorted).find(|(_, id)| **id == entry.conversation_id).unwrap().0;
                 assert_eq!(entry.registers.own, seq(n), "registers of another conversation");
                 pages.push(entry.conversation_id);
+                assert!(pages.len() <= ids.len(), "paging does not advance: {pages:?}");
             }
         }
         assert_eq!(pages, ids, "pages of {limit}");
