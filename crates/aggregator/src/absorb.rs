@@ -1,20 +1,19 @@
 //! Records taken over: decoded, judged, and put into windows, parked or among the dead letters.
 
-use crate::knowledge::Knowledge;
+use crate::knowledge::Places;
 use crate::parked::ParkedReceipts;
 use crate::role::Aggregator;
 use crate::window::Share;
 use readmark_domain::fact::{AckFact, Receipts, Recount};
-use readmark_domain::id::{ConversationId, Seq};
+use readmark_domain::id::ConversationId;
 use readmark_domain::seq_ranges::{SeqRange, SeqRanges};
-use readmark_domain::verdict::{Place, judge};
+use readmark_domain::verdict::judge;
 use readmark_domain::window::Tier;
 use readmark_events::decode;
 use readmark_log::Record;
 use readmark_runtime::dead_letter::{DeadLetter, Reason};
 use readmark_runtime::parking::Parked;
 use readmark_runtime::role::RoleError;
-use readmark_store::StoreError;
 use std::collections::BTreeMap;
 
 /// Seqs judged before windows are looked at again: bounds what a batch of large records can bring in.
@@ -34,33 +33,15 @@ fn count(receipts: &Receipts) -> usize {
     usize::try_from(receipts.seqs.count()).unwrap_or(usize::MAX)
 }
 
-/// What is at the seqs that a slice of records names, by conversation.
-struct Places(BTreeMap<ConversationId, BTreeMap<Seq, Place>>);
-
-impl Places {
-    async fn read<'a>(
-        knowledge: &mut Knowledge,
-        named: impl Iterator<Item = (&'a ConversationId, &'a SeqRanges)>,
-    ) -> Result<Self, StoreError> {
-        let mut ranges: BTreeMap<ConversationId, Vec<SeqRange>> = BTreeMap::new();
-        for (id, seqs) in named {
-            ranges.entry(id.clone()).or_default().extend(seqs.ranges());
-        }
-        let mut places = BTreeMap::new();
-        for (id, ranges) in ranges {
-            let found = knowledge.places(&id, &SeqRanges::from_ranges(ranges)).await?;
-            places.insert(id, found);
-        }
-        Ok(Self(places))
+/// Everything that these facts name, by conversation.
+fn gather<'a>(
+    named: impl Iterator<Item = (&'a ConversationId, &'a SeqRanges)>,
+) -> BTreeMap<ConversationId, SeqRanges> {
+    let mut ranges: BTreeMap<ConversationId, Vec<SeqRange>> = BTreeMap::new();
+    for (id, seqs) in named {
+        ranges.entry(id.clone()).or_default().extend(seqs.ranges());
     }
-
-    fn of<'a>(&'a self, id: &ConversationId, seqs: &'a SeqRanges) -> impl Iterator<Item = (Seq, Place)> + 'a {
-        let found = self.0.get(id);
-        seqs.iter().map(move |seq| {
-            let place = found.and_then(|found| found.get(&seq)).cloned();
-            (seq, place.unwrap_or(Place::Missing { beyond_head: true }))
-        })
-    }
+    ranges.into_iter().map(|(id, ranges)| (id, SeqRanges::from_ranges(ranges))).collect()
 }
 
 impl Aggregator {
@@ -93,25 +74,36 @@ impl Aggregator {
         slice: Vec<(Record, AckFact)>,
         letters: &mut Vec<DeadLetter>,
     ) -> Result<(), RoleError> {
-        let places = Places::read(&mut self.knowledge, slice.iter().map(|(_, fact)| named(fact))).await?;
+        let places = self.look_up(slice.iter().map(|(_, fact)| named(fact))).await?;
         for (record, fact) in slice {
             match fact {
-                AckFact::Receipts(receipts) => self.take_receipts(record, receipts, &places, letters).await?,
-                AckFact::Recount(recount) => self.take_recount(record, recount, &places, letters).await?,
+                AckFact::Receipts(receipts) => self.take_receipts(record, receipts, &places, letters),
+                AckFact::Recount(recount) => self.take_recount(record, recount, &places, letters),
             }
         }
         Ok(())
     }
 
-    async fn take_receipts(
+    /// What is at the seqs that these facts name; the rosters of their conversations are known afterwards.
+    async fn look_up<'a>(
+        &mut self,
+        named: impl Iterator<Item = (&'a ConversationId, &'a SeqRanges)>,
+    ) -> Result<Places, RoleError> {
+        let wanted = gather(named);
+        let places = self.knowledge.places(&wanted).await?;
+        self.knowledge.meet(wanted.keys()).await?;
+        Ok(places)
+    }
+
+    fn take_receipts(
         &mut self,
         record: Record,
         receipts: Receipts,
         places: &Places,
         letters: &mut Vec<DeadLetter>,
-    ) -> Result<(), RoleError> {
+    ) {
         let now_ms = self.ports.clock.elapsed_ms();
-        match self.judge_receipts(&record, receipts, places).await? {
+        match self.judge_receipts(&record, receipts, places) {
             Judged::Done => self.progress.release(record.position),
             Judged::Dead(reason) => letters.push(DeadLetter { record, reason }),
             Judged::Missing(rest) => {
@@ -121,56 +113,46 @@ impl Aggregator {
                 self.parked.park(Parked { position, since_ms: now_ms, bytes, item }, now_ms);
             }
         }
-        Ok(())
     }
 
     /// Puts what is there into a window, which then holds the record's offset too.
-    async fn judge_receipts(
-        &mut self,
-        record: &Record,
-        mut receipts: Receipts,
-        places: &Places,
-    ) -> Result<Judged, RoleError> {
+    fn judge_receipts(&mut self, record: &Record, mut receipts: Receipts, places: &Places) -> Judged {
         let id = receipts.conversation_id.clone();
-        let known = self.knowledge.any_roster(&id).await?;
-        let newest_off = known.newest_off.get(&receipts.reader_uid).copied();
+        let known = self.knowledge.any_roster(&id);
+        let newest_off = known.as_ref().and_then(|k| k.newest_off.get(&receipts.reader_uid).copied());
         let verdict = match judge(receipts.sender_uid, places.of(&id, &receipts.seqs), newest_off) {
             Ok(verdict) => verdict,
             Err(mismatch) => {
                 self.metrics.count("dead", count(&receipts));
-                return Ok(Judged::Dead(Reason::new("sender-mismatch", mismatch)));
+                return Judged::Dead(Reason::new("sender-mismatch", mismatch));
             }
         };
         self.metrics.count("ignored", verdict.ignored.len());
         if !verdict.store.is_empty() {
-            let share = Share {
+            self.open(&id, Share {
                 record: record.clone(),
                 sender: receipts.sender_uid,
                 messages: verdict.store,
                 reader: Some(receipts.reader_uid),
-            };
-            self.open(&id, Tier::of(known.roster.present_count()), share);
+            });
         }
         receipts.seqs = verdict.parked;
-        Ok(if receipts.seqs.is_empty() { Judged::Done } else { Judged::Missing(receipts) })
+        if receipts.seqs.is_empty() { Judged::Done } else { Judged::Missing(receipts) }
     }
 
-    async fn take_recount(
+    fn take_recount(
         &mut self,
         record: Record,
         recount: Recount,
         places: &Places,
         letters: &mut Vec<DeadLetter>,
-    ) -> Result<(), RoleError> {
-        let id = &recount.conversation_id;
-        match judge(recount.sender_uid, places.of(id, &recount.seqs), None) {
+    ) {
+        let (position, sender) = (record.position, recount.sender_uid);
+        match judge(sender, places.of(&recount.conversation_id, &recount.seqs), None) {
             Ok(verdict) => {
-                let known = self.knowledge.any_roster(id).await?;
-                let position = record.position;
                 if !verdict.store.is_empty() {
-                    let sender = recount.sender_uid;
                     let share = Share { record, sender, messages: verdict.store, reader: None };
-                    self.open(id, Tier::of(known.roster.present_count()), share);
+                    self.open(&recount.conversation_id, share);
                 }
                 self.progress.release(position);
             }
@@ -178,12 +160,12 @@ impl Aggregator {
                 letters.push(DeadLetter { record, reason: Reason::new("sender-mismatch", mismatch) });
             }
         }
-        Ok(())
     }
 
-    fn open(&mut self, id: &ConversationId, tier: Tier, share: Share) {
+    fn open(&mut self, id: &ConversationId, share: Share) {
         self.progress.hold(share.record.position);
-        self.windows.add(id, tier, share, self.ports.clock.elapsed_ms());
+        let members = self.knowledge.any_roster(id).map_or(0, |known| known.roster.present_count());
+        self.windows.add(id, Tier::of(members), share, self.ports.clock.elapsed_ms());
     }
 
     /// Looks again at what is parked; what has waited too long is a dead letter.
@@ -194,12 +176,12 @@ impl Aggregator {
             return Ok(());
         }
         let named = due.iter().map(|parked| (&parked.item.rest.conversation_id, &parked.item.rest.seqs));
-        let places = Places::read(&mut self.knowledge, named).await?;
+        let places = self.look_up(named).await?;
         let mut letters = Vec::new();
         for parked in due {
             let overdue = parked.is_overdue(now_ms);
             let Parked { position, since_ms, bytes, item: ParkedReceipts { record, rest } } = parked;
-            match self.judge_receipts(&record, rest, &places).await? {
+            match self.judge_receipts(&record, rest, &places) {
                 Judged::Done => self.progress.release(position),
                 Judged::Dead(reason) => letters.push(DeadLetter { record, reason }),
                 Judged::Missing(rest) if !overdue => {

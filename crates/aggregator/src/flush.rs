@@ -1,31 +1,44 @@
 //! A flush: receipts into read arrays, tallies to senders, offsets let go. In this order.
 
+use crate::knowledge::{Arrays, KnownRoster};
 use crate::role::Aggregator;
 use crate::window::{Touched, Window};
+use futures::future::BoxFuture;
 use readmark_domain::counting::{Message, MessageFlags, Tally};
 use readmark_domain::id::{ConversationId, Seq, Uid};
-use readmark_domain::read_array::ReadArray;
 use readmark_domain::register::ReceiptsMode;
 use readmark_domain::seq_ranges::SeqRanges;
 use readmark_domain::window::{Tier, is_told};
 use readmark_events::{MessageRead, ReadChanged, header_name};
-use readmark_log::NewRecord;
+use readmark_log::{NewRecord, Record};
+use readmark_runtime::at_once;
 use readmark_runtime::dead_letter::{DeadLetter, Reason};
 use readmark_runtime::role::RoleError;
 use readmark_store::lookup::all_flags;
-use readmark_store::{ReadArrayAdd, StoreErrorKind};
-use std::collections::BTreeMap;
+use readmark_store::{ReadArrayAdd, StoreError, StoreErrorKind};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
-/// Messages counted at a time: bounds the read arrays in memory (of 5,000 readers: 20 MB).
+/// Messages written and counted at a time: bounds the read arrays in memory (of 5,000 readers: 20 MB), and
+/// how long a large group can keep a small one waiting.
 const MESSAGES_PER_SLICE: usize = 512;
-/// Records appended in one call.
-const RECORDS_PER_APPEND: usize = 1_000;
+/// Conversations read at once.
+const READS_AT_ONCE: usize = 16;
 
-/// What a part of a window added.
-struct Added {
-    arrays: BTreeMap<Seq, (ReadArray, u64)>,
-    new_readers: BTreeMap<Seq, Vec<Uid>>,
+/// A message of a window that is being flushed.
+struct Item<'a> {
+    window: &'a Window,
+    touched: &'a Touched,
 }
+
+impl Item<'_> {
+    fn key(&self) -> (ConversationId, Seq) {
+        (self.window.conversation_id.clone(), self.touched.message.seq)
+    }
+}
+
+type Flags = HashMap<ConversationId, BTreeMap<Seq, MessageFlags>>;
+type NewReaders = HashMap<(ConversationId, Seq), Vec<Uid>>;
 
 impl Aggregator {
     /// Flushes windows whose time has come.
@@ -34,62 +47,85 @@ impl Aggregator {
         self.flush(due).await
     }
 
-    /// Flushes these windows. Windows of small groups come first by their age, and each slice of a large one
-    /// is a fraction of a second.
+    /// Flushes these windows together: one write and one append for many.
     pub(crate) async fn flush(&mut self, windows: Vec<Window>) -> Result<(), RoleError> {
+        match self.flush_together(&windows).await {
+            Err(RoleError::Store(error)) if error.kind == StoreErrorKind::Refused => {
+                self.knowledge.clear();
+                self.flush_singly(&windows).await?;
+            }
+            done => done?,
+        }
+        for position in windows.iter().flat_map(Window::positions) {
+            self.progress.release(position);
+        }
+        self.metrics.windows_open.set(i64::try_from(self.windows.len()).unwrap_or(i64::MAX));
+        Ok(())
+    }
+
+    /// The store refused something for ever: find out what; its records are kept among the dead letters.
+    async fn flush_singly(&mut self, windows: &[Window]) -> Result<(), RoleError> {
         for window in windows {
-            match self.flush_window(&window).await {
+            match self.flush_together(std::slice::from_ref(window)).await {
                 Err(RoleError::Store(error)) if error.kind == StoreErrorKind::Refused => {
                     self.knowledge.clear();
-                    self.refuse(&window, &error).await?;
+                    self.metrics.count("dead", window.messages.values().map(|touched| touched.readers.len()).sum());
+                    let letter = |record: &Record| DeadLetter {
+                        record: record.clone(),
+                        reason: Reason::new("refused", &error),
+                    };
+                    let letters: Vec<DeadLetter> = window.records.iter().map(letter).collect();
+                    self.dead_letters.send(&letters).await?;
                 }
                 done => done?,
             }
-            for position in window.positions() {
-                self.progress.release(position);
-            }
-            self.metrics.windows_open.set(i64::try_from(self.windows.len()).unwrap_or(i64::MAX));
         }
         Ok(())
     }
 
-    async fn flush_window(&mut self, window: &Window) -> Result<(), RoleError> {
-        let touched: Vec<&Touched> = window.messages.values().collect();
-        for (at, slice) in touched.chunks(MESSAGES_PER_SLICE).enumerate() {
-            let added = self.add(window, slice).await?;
-            let told = self.count(window, slice, &added, at == 0).await?;
-            self.knowledge.put_arrays(&window.conversation_id, added.arrays);
+    async fn flush_together(&mut self, windows: &[Window]) -> Result<(), RoleError> {
+        let of_window = |window| move |touched| Item { window, touched };
+        let items: Vec<Item<'_>> =
+            windows.iter().flat_map(|window| window.messages.values().map(of_window(window))).collect();
+        // Roster and sets of a recount are read anew, the roster once a flush.
+        let recounted = windows.iter().filter(|window| window.recount);
+        let anew: BTreeSet<ConversationId> = recounted.map(|window| window.conversation_id.clone()).collect();
+        let mut rosters_anew = anew.clone();
+        for slice in items.chunks(MESSAGES_PER_SLICE) {
+            let mut messages: BTreeMap<ConversationId, Vec<Seq>> = BTreeMap::new();
+            for item in slice {
+                let (id, seq) = item.key();
+                messages.entry(id).or_default().push(seq);
+            }
+            let mut arrays = self.knowledge.take_arrays(&messages, &anew).await?;
+            let new_readers = self.add(slice, &mut arrays).await?;
+            let flags = self.flags(&messages).await?;
+            let rosters = self.knowledge.rosters_for(&messages, &rosters_anew).await?;
+            rosters_anew.retain(|id| !messages.contains_key(id));
+            let told = count(slice, &arrays, &new_readers, &flags, &rosters);
+            self.knowledge.put_arrays(arrays);
             self.tell(told).await?;
         }
-        self.observe_latency(window);
+        windows.iter().for_each(|window| self.observe_latency(window));
         Ok(())
-    }
-
-    /// The store refuses it for ever: the records are kept among the dead letters.
-    async fn refuse(&mut self, window: &Window, error: &readmark_store::StoreError) -> Result<(), RoleError> {
-        let to_letter =
-            |record: &readmark_log::Record| DeadLetter { record: record.clone(), reason: Reason::new("refused", error) };
-        let letters: Vec<DeadLetter> = window.records.iter().map(to_letter).collect();
-        self.metrics.count("dead", window.messages.values().map(|touched| touched.readers.len()).sum());
-        Ok(self.dead_letters.send(&letters).await?)
     }
 
     /// (1) Adds to the read arrays what they do not have.
-    async fn add(&mut self, window: &Window, slice: &[&Touched]) -> Result<Added, RoleError> {
-        let id = &window.conversation_id;
-        let seqs: Vec<Seq> = slice.iter().map(|touched| touched.message.seq).collect();
-        let mut arrays = self.knowledge.take_arrays(id, &seqs, window.recount).await?;
+    async fn add(&mut self, slice: &[Item<'_>], arrays: &mut Arrays) -> Result<NewReaders, RoleError> {
         let mut adds = Vec::new();
-        let mut new_readers = BTreeMap::new();
-        for Touched { message, readers } in slice {
-            let Some((array, _)) = arrays.get_mut(&message.seq) else { continue };
-            let new = array.add(readers.iter().copied());
-            self.metrics.count("duplicate", readers.len() - new.len());
+        let mut new_readers = NewReaders::new();
+        let mut duplicates = 0;
+        for item in slice {
+            let Touched { message, readers } = item.touched;
+            let Some(known) = arrays.get_mut(&item.key()) else { continue };
+            let new = known.array.add(readers.iter().copied());
+            duplicates += readers.len() - new.len();
             if !new.is_empty() {
                 adds.push(self.to_add(message, new.clone()));
-                new_readers.insert(message.seq, new);
+                new_readers.insert(item.key(), new);
             }
         }
+        self.metrics.count("duplicate", duplicates);
         if !adds.is_empty() {
             self.retrier.run(|| self.ports.store.add_readers(&adds)).await?;
             let receipts: usize = adds.iter().map(|add| add.readers.len()).sum();
@@ -97,7 +133,7 @@ impl Aggregator {
             self.metrics.flush_receipts_total.inc_by(receipts as u64);
             self.metrics.flush_statements_total.inc_by(adds.len() as u64);
         }
-        Ok(Added { arrays, new_readers })
+        Ok(new_readers)
     }
 
     fn to_add(&self, message: &Message, readers: Vec<Uid>) -> ReadArrayAdd {
@@ -110,64 +146,32 @@ impl Aggregator {
         }
     }
 
-    /// (2) Counts, with a roster read after each message; recalled messages are told to nobody.
-    async fn count(
-        &mut self,
-        window: &Window,
-        slice: &[&Touched],
-        added: &Added,
-        first_slice: bool,
-    ) -> Result<Vec<ReadChanged>, RoleError> {
-        let id = &window.conversation_id;
-        let seqs: Vec<Seq> = slice.iter().map(|touched| touched.message.seq).collect();
-        let flags = self.flags(id, &seqs).await?;
-        let known = self.knowledge.roster_for(id, &seqs, window.recount && first_slice).await?;
-        let names = Tier::of(known.roster.present_count()).names_readers();
-        let mut told = Vec::new();
-        for Touched { message, .. } in slice {
-            let Some((array, _)) = added.arrays.get(&message.seq) else { continue };
-            let flags = flags.get(&message.seq).copied().unwrap_or_default();
-            let tally = Tally::of(&known.roster, message, flags, array);
-            if flags.is_void() || !is_told(message.seq, known.head, tally.all_read()) {
-                continue;
+    async fn flags(&self, messages: &BTreeMap<ConversationId, Vec<Seq>>) -> Result<Flags, RoleError> {
+        let (store, retrier) = (&*self.ports.store, &self.retrier);
+        let mut reads: Vec<BoxFuture<'_, Result<_, StoreError>>> = Vec::new();
+        for (id, seqs) in messages {
+            for range in SeqRanges::from_seqs(seqs.iter().copied()).ranges().to_vec() {
+                reads.push(Box::pin(async move {
+                    let flags = retrier.run(|| all_flags(store, id, range.first(), range.last())).await?;
+                    Ok((id, flags))
+                }));
             }
-            let named = names && tally.mode == ReceiptsMode::Full;
-            let new = added.new_readers.get(&message.seq).filter(|_| named);
-            let counted = |new: &Vec<Uid>| new.iter().copied().filter(|r| known.roster.counts(*r, message)).collect();
-            told.push(ReadChanged::MessageRead(MessageRead {
-                uid: window.sender,
-                conversation_id: id.clone(),
-                seq: message.seq,
-                mode: tally.mode,
-                read: tally.read,
-                total: tally.total,
-                readers_added: new.map(counted).unwrap_or_default(),
-                tally_version: tally.version,
-            }));
         }
-        Ok(told)
-    }
-
-    async fn flags(
-        &self,
-        id: &ConversationId,
-        seqs: &[Seq],
-    ) -> Result<BTreeMap<Seq, MessageFlags>, RoleError> {
-        let store = &*self.ports.store;
-        let mut flags = BTreeMap::new();
-        for range in SeqRanges::from_seqs(seqs.iter().copied()).ranges() {
-            flags.extend(self.retrier.run(|| all_flags(store, id, range.first(), range.last())).await?);
+        let mut flags = Flags::new();
+        for (id, read) in at_once::all(READS_AT_ONCE, reads).await? {
+            flags.entry(id.clone()).or_default().extend(read);
         }
         Ok(flags)
     }
 
-    /// (3) Tells the sender, and waits until that is durable.
+    /// (3) Tells the senders, and waits until that is durable.
     async fn tell(&self, told: Vec<ReadChanged>) -> Result<(), RoleError> {
-        for page in told.chunks(RECORDS_PER_APPEND) {
-            let records = page.iter().map(NewRecord::of).collect::<Result<Vec<_>, _>>()?;
-            self.retrier.run(|| self.ports.log.append(records.clone())).await?;
-            self.metrics.message_read_total.inc_by(page.len() as u64);
+        if told.is_empty() {
+            return Ok(());
         }
+        let records = told.iter().map(NewRecord::of).collect::<Result<Vec<_>, _>>()?;
+        self.retrier.run(|| self.ports.log.append(records.clone())).await?;
+        self.metrics.message_read_total.inc_by(told.len() as u64);
         Ok(())
     }
 
@@ -181,4 +185,37 @@ impl Aggregator {
             }
         }
     }
+}
+
+/// (2) Counts, with rosters read after the messages; what is recalled or no message is told to nobody.
+fn count(
+    slice: &[Item<'_>],
+    arrays: &Arrays,
+    new_readers: &NewReaders,
+    flags: &Flags,
+    rosters: &HashMap<ConversationId, Arc<KnownRoster>>,
+) -> Vec<ReadChanged> {
+    let mut told = Vec::new();
+    for item in slice {
+        let (id, message) = (&item.window.conversation_id, &item.touched.message);
+        let (Some(known), Some(roster)) = (arrays.get(&item.key()), rosters.get(id)) else { continue };
+        let flags = flags.get(id).and_then(|of| of.get(&message.seq)).copied().unwrap_or_default();
+        let tally = Tally::of(&roster.roster, message, flags, &known.array);
+        if flags.is_void() || !is_told(message.seq, roster.head, tally.all_read()) {
+            continue;
+        }
+        let named = Tier::of(roster.roster.present_count()).names_readers() && tally.mode == ReceiptsMode::Full;
+        let new = new_readers.get(&item.key()).filter(|_| named).into_iter().flatten().copied();
+        told.push(ReadChanged::MessageRead(MessageRead {
+            uid: item.window.sender,
+            conversation_id: id.clone(),
+            seq: message.seq,
+            mode: tally.mode,
+            read: tally.read,
+            total: tally.total,
+            readers_added: new.filter(|reader| roster.roster.counts(*reader, message)).collect(),
+            tally_version: tally.version,
+        }));
+    }
+    told
 }

@@ -3,18 +3,20 @@
 //! Since a sender's acks all come to one partition, its owner keeps the read arrays it touches: N needs no
 //! read-back and known readers are not written again. Correct without any of it.
 
+use futures::future::BoxFuture;
 use lru::LruCache;
 use readmark_domain::counting::{Message, MessageFlags, Roster};
 use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::read_array::ReadArray;
 use readmark_domain::time::TimeMs;
 use readmark_domain::verdict::{Place, PlaceFacts, Retention, place};
+use readmark_runtime::at_once;
 use readmark_runtime::ports::{Ports, Rules};
 use readmark_runtime::retry::Retrier;
 use readmark_store::StoreError;
 use readmark_store::lookup::places;
 use readmark_domain::seq_ranges::SeqRanges;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Messages remembered, about 200 bytes each.
@@ -29,6 +31,8 @@ const ROSTER_GOOD_FOR_MS: u64 = 1_000;
 const ARRAY_BYTES_AT_MOST: usize = 64 * 1024 * 1024;
 /// How long a read array is believed: another owner may have added during a hand-over.
 const ARRAY_GOOD_FOR_MS: u64 = 60_000;
+/// Conversations read at once.
+const READS_AT_ONCE: usize = 16;
 /// What an empty array costs.
 const ARRAY_BASE_BYTES: usize = 128;
 
@@ -54,10 +58,50 @@ pub(crate) struct KnownRoster {
     read_at_ms: u64,
 }
 
+/// A read array as it is in the store, as far as this owner knows.
 #[derive(Debug)]
-struct KnownArray {
-    array: ReadArray,
+pub(crate) struct KnownArray {
+    pub array: ReadArray,
     read_at_ms: u64,
+}
+
+/// Read arrays taken out for a flush.
+pub(crate) type Arrays = HashMap<(ConversationId, Seq), KnownArray>;
+
+/// What is at the seqs that were asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Places(BTreeMap<ConversationId, BTreeMap<Seq, Place>>);
+
+impl Places {
+    /// What is at each of `seqs`; what was not asked for is taken as missing.
+    pub fn of<'a>(&'a self, id: &ConversationId, seqs: &'a SeqRanges) -> impl Iterator<Item = (Seq, Place)> + 'a {
+        let found = self.0.get(id);
+        seqs.iter().map(move |seq| {
+            let place = found.and_then(|found| found.get(&seq)).cloned();
+            (seq, place.unwrap_or(Place::Missing { beyond_head: true }))
+        })
+    }
+}
+
+async fn read_roster(
+    ports: &Ports,
+    rules: &Rules,
+    retrier: &Retrier,
+    id: &ConversationId,
+    (read_no, read_at_ms): (u64, u64),
+) -> Result<KnownRoster, StoreError> {
+    let store = &*ports.store;
+    let conversation = retrier.run(|| store.conversation(id)).await?.unwrap_or_default();
+    let members = retrier.run(|| store.members(id)).await?;
+    let offs = members.iter().filter_map(|m| m.switches.newest_off().map(|off| (m.uid, off)));
+    Ok(KnownRoster {
+        newest_off: offs.collect(),
+        roster: Roster::new(&members, &conversation.policy, rules.default_receipts),
+        head: conversation.head,
+        members: members.len(),
+        read_no,
+        read_at_ms,
+    })
 }
 
 fn place_of(known: &KnownMessage, retention: Retention, now: TimeMs) -> Place {
@@ -105,93 +149,109 @@ impl Knowledge {
     }
 
     /// What is at each of these seqs. What is not there is never remembered.
-    pub async fn places(
-        &mut self,
-        id: &ConversationId,
-        seqs: &SeqRanges,
-    ) -> Result<BTreeMap<Seq, Place>, StoreError> {
+    pub async fn places(&mut self, wanted: &BTreeMap<ConversationId, SeqRanges>) -> Result<Places, StoreError> {
         let (now, now_ms) = (self.ports.clock.now(), self.ports.clock.elapsed_ms());
-        let mut found = BTreeMap::new();
-        let mut asked = Vec::new();
-        for seq in seqs.iter() {
-            let good = |known: &&KnownMessage| now_ms.saturating_sub(known.read_at_ms) < MESSAGE_GOOD_FOR_MS;
-            match self.messages.get(&(id.clone(), seq)).filter(good) {
-                Some(known) => {
-                    found.insert(seq, place_of(known, self.rules.retention, now));
+        let mut found = Places::default();
+        let mut asked: Vec<(ConversationId, SeqRanges)> = Vec::new();
+        for (id, seqs) in wanted {
+            let known = found.0.entry(id.clone()).or_default();
+            let mut unknown = Vec::new();
+            for seq in seqs.iter() {
+                let good = |known: &&KnownMessage| now_ms.saturating_sub(known.read_at_ms) < MESSAGE_GOOD_FOR_MS;
+                match self.messages.get(&(id.clone(), seq)).filter(good) {
+                    Some(message) => {
+                        known.insert(seq, place_of(message, self.rules.retention, now));
+                    }
+                    None => unknown.push(seq),
                 }
-                None => asked.push(seq),
+            }
+            if !unknown.is_empty() {
+                asked.push((id.clone(), SeqRanges::from_seqs(unknown)));
             }
         }
-        let asked = SeqRanges::from_seqs(asked);
-        if asked.is_empty() {
-            return Ok(found);
+        let (store, retention, retrier) = (&*self.ports.store, self.rules.retention, &self.retrier);
+        let mut reads: Vec<BoxFuture<'_, Result<Vec<(Seq, Place)>, StoreError>>> = Vec::new();
+        for (id, seqs) in &asked {
+            reads.push(Box::pin(retrier.run(move || places(store, id, seqs, retention, now))));
         }
-        let (store, retention) = (&*self.ports.store, self.rules.retention);
-        let read = self.retrier.run(|| places(store, id, &asked, retention, now)).await?;
-        let read_no = self.next_read();
-        for (seq, place) in read {
-            if let Place::Message(message, flags) = &place {
-                let known =
-                    KnownMessage { message: message.clone(), flags: *flags, read_no, read_at_ms: now_ms };
-                self.messages.put((id.clone(), seq), known);
-            }
-            found.insert(seq, place);
-        }
-        while self.messages.len() > MESSAGES_AT_MOST {
-            self.messages.pop_lru();
+        let read = at_once::all(READS_AT_ONCE, reads).await?;
+        for ((id, _), places) in asked.into_iter().zip(read) {
+            self.remember_messages(&id, &places, now_ms);
+            found.0.entry(id).or_default().extend(places);
         }
         Ok(found)
     }
 
-    /// A roster of any age: for sizes, and for switches to off, which only drop less when old.
-    pub async fn any_roster(&mut self, id: &ConversationId) -> Result<Arc<KnownRoster>, StoreError> {
-        match self.rosters.get(id) {
-            Some(known) => Ok(known.clone()),
-            None => self.read_roster(id).await,
-        }
-    }
-
-    /// A roster to count these messages with: at most 1 s old, and read after this owner first read each
-    /// message, so that whoever joined before the message is in it.
-    pub async fn roster_for(
-        &mut self,
-        id: &ConversationId,
-        seqs: &[Seq],
-        anew: bool,
-    ) -> Result<Arc<KnownRoster>, StoreError> {
-        let now_ms = self.ports.clock.elapsed_ms();
-        let newest_read = seqs
-            .iter()
-            .map(|seq| self.messages.peek(&(id.clone(), *seq)).map_or(u64::MAX, |known| known.read_no))
-            .max()
-            .unwrap_or(0);
-        let good = |known: &&Arc<KnownRoster>| {
-            known.read_no > newest_read && now_ms.saturating_sub(known.read_at_ms) < ROSTER_GOOD_FOR_MS
-        };
-        match self.rosters.get(id).filter(good).filter(|_| !anew) {
-            Some(known) => Ok(known.clone()),
-            None => self.read_roster(id).await,
-        }
-    }
-
-    async fn read_roster(&mut self, id: &ConversationId) -> Result<Arc<KnownRoster>, StoreError> {
+    fn remember_messages(&mut self, id: &ConversationId, places: &[(Seq, Place)], read_at_ms: u64) {
         let read_no = self.next_read();
-        let read_at_ms = self.ports.clock.elapsed_ms();
-        let store = &*self.ports.store;
-        let conversation = self.retrier.run(|| store.conversation(id)).await?.unwrap_or_default();
-        let members = self.retrier.run(|| store.members(id)).await?;
-        let offs = members.iter().filter_map(|m| m.switches.newest_off().map(|off| (m.uid, off)));
-        let known = Arc::new(KnownRoster {
-            newest_off: offs.collect(),
-            roster: Roster::new(&members, &conversation.policy, self.rules.default_receipts),
-            head: conversation.head,
-            members: members.len(),
-            read_no,
-            read_at_ms,
-        });
-        self.roster_members += known.members;
-        if let Some(old) = self.rosters.put(id.clone(), known.clone()) {
-            self.roster_members -= old.members;
+        for (seq, place) in places {
+            if let Place::Message(message, flags) = place {
+                let known = KnownMessage { message: message.clone(), flags: *flags, read_no, read_at_ms };
+                self.messages.put((id.clone(), *seq), known);
+            }
+        }
+        while self.messages.len() > MESSAGES_AT_MOST {
+            self.messages.pop_lru();
+        }
+    }
+
+    /// Makes sure that a roster of any age is known of each conversation: for sizes, and for switches to off,
+    /// which only drop less when old.
+    pub async fn meet(&mut self, ids: impl Iterator<Item = &ConversationId>) -> Result<(), StoreError> {
+        let unknown: Vec<ConversationId> = ids.filter(|id| !self.rosters.contains(*id)).cloned().collect();
+        self.read_rosters(unknown).await.map(drop)
+    }
+
+    /// The roster of any age, once [`Knowledge::meet`] has made sure of it.
+    pub fn any_roster(&mut self, id: &ConversationId) -> Option<Arc<KnownRoster>> {
+        self.rosters.get(id).cloned()
+    }
+
+    /// Rosters to count these messages with: at most 1 s old, and read after this owner first read each
+    /// message, so that whoever joined before the message is in it. Those of `anew` are read in any case.
+    pub async fn rosters_for(
+        &mut self,
+        messages: &BTreeMap<ConversationId, Vec<Seq>>,
+        anew: &BTreeSet<ConversationId>,
+    ) -> Result<HashMap<ConversationId, Arc<KnownRoster>>, StoreError> {
+        let now_ms = self.ports.clock.elapsed_ms();
+        let (mut known, mut asked) = (HashMap::new(), Vec::new());
+        for (id, seqs) in messages {
+            let read_no =
+                |seq: &Seq| self.messages.peek(&(id.clone(), *seq)).map_or(u64::MAX, |known| known.read_no);
+            let newest_read = seqs.iter().map(read_no).max().unwrap_or(0);
+            let good = |known: &&Arc<KnownRoster>| {
+                known.read_no > newest_read && now_ms.saturating_sub(known.read_at_ms) < ROSTER_GOOD_FOR_MS
+            };
+            match self.rosters.get(id).filter(good).filter(|_| !anew.contains(id)) {
+                Some(roster) => {
+                    known.insert(id.clone(), roster.clone());
+                }
+                None => asked.push(id.clone()),
+            }
+        }
+        known.extend(self.read_rosters(asked).await?);
+        Ok(known)
+    }
+
+    async fn read_rosters(
+        &mut self,
+        ids: Vec<ConversationId>,
+    ) -> Result<Vec<(ConversationId, Arc<KnownRoster>)>, StoreError> {
+        let (read_no, read_at_ms) = (self.next_read(), self.ports.clock.elapsed_ms());
+        let mut reads: Vec<BoxFuture<'_, Result<KnownRoster, StoreError>>> = Vec::new();
+        for id in &ids {
+            reads.push(Box::pin(read_roster(&self.ports, &self.rules, &self.retrier, id, (read_no, read_at_ms))));
+        }
+        let read = at_once::all(READS_AT_ONCE, reads).await?;
+        let mut known = Vec::with_capacity(ids.len());
+        for (id, roster) in ids.into_iter().zip(read) {
+            let roster = Arc::new(roster);
+            self.roster_members += roster.members;
+            if let Some(old) = self.rosters.put(id.clone(), roster.clone()) {
+                self.roster_members -= old.members;
+            }
+            known.push((id, roster));
         }
         while self.roster_members > ROSTER_MEMBERS_AT_MOST && self.rosters.len() > 1 {
             if let Some((_, old)) = self.rosters.pop_lru() {
@@ -201,42 +261,56 @@ impl Knowledge {
         Ok(known)
     }
 
-    /// Takes the read arrays of these messages out, reading those that are not known, are too old, or are
-    /// wanted anew. Give them back with [`Knowledge::put_arrays`].
+    /// Takes the read arrays of these messages out, reading those that are not known, are too old, or whose
+    /// conversation is among `anew`. Give them back with [`Knowledge::put_arrays`].
     pub async fn take_arrays(
         &mut self,
-        id: &ConversationId,
-        seqs: &[Seq],
-        anew: bool,
-    ) -> Result<BTreeMap<Seq, (ReadArray, u64)>, StoreError> {
+        messages: &BTreeMap<ConversationId, Vec<Seq>>,
+        anew: &BTreeSet<ConversationId>,
+    ) -> Result<Arrays, StoreError> {
         let now_ms = self.ports.clock.elapsed_ms();
-        let mut taken = BTreeMap::new();
-        let mut asked = Vec::new();
-        for seq in seqs {
-            let known = self.arrays.pop(&(id.clone(), *seq));
-            if let Some(known) = &known {
-                self.array_bytes -= bytes_of(&known.array);
-            }
-            match known {
-                Some(known) if !anew && now_ms.saturating_sub(known.read_at_ms) < ARRAY_GOOD_FOR_MS => {
-                    taken.insert(*seq, (known.array, known.read_at_ms));
+        let mut taken = Arrays::default();
+        let mut asked: Vec<(&ConversationId, Vec<Seq>)> = Vec::new();
+        for (id, seqs) in messages {
+            let mut unknown = Vec::new();
+            for seq in seqs {
+                let known = self.arrays.pop(&(id.clone(), *seq));
+                if let Some(known) = &known {
+                    self.array_bytes -= bytes_of(&known.array);
                 }
-                _ => asked.push(*seq),
+                match known {
+                    Some(known)
+                        if !anew.contains(id)
+                            && now_ms.saturating_sub(known.read_at_ms) < ARRAY_GOOD_FOR_MS =>
+                    {
+                        taken.insert((id.clone(), *seq), known);
+                    }
+                    _ => unknown.push(*seq),
+                }
+            }
+            if !unknown.is_empty() {
+                asked.push((id, unknown));
             }
         }
-        if !asked.is_empty() {
-            let store = &*self.ports.store;
-            let arrays = self.retrier.run(|| store.read_arrays(id, &asked)).await?;
-            taken.extend(asked.into_iter().zip(arrays.into_iter().map(|array| (array, now_ms))));
+        let (store, retrier) = (&*self.ports.store, &self.retrier);
+        let mut reads: Vec<BoxFuture<'_, Result<Vec<ReadArray>, StoreError>>> = Vec::new();
+        for (id, seqs) in &asked {
+            reads.push(Box::pin(retrier.run(move || store.read_arrays(id, seqs))));
+        }
+        let read = at_once::all(READS_AT_ONCE, reads).await?;
+        for ((id, seqs), arrays) in asked.into_iter().zip(read) {
+            for (seq, array) in seqs.into_iter().zip(arrays) {
+                taken.insert((id.clone(), seq), KnownArray { array, read_at_ms: now_ms });
+            }
         }
         Ok(taken)
     }
 
     /// Remembers read arrays as they are in the store now.
-    pub fn put_arrays(&mut self, id: &ConversationId, arrays: BTreeMap<Seq, (ReadArray, u64)>) {
-        for (seq, (array, read_at_ms)) in arrays {
-            self.array_bytes += bytes_of(&array);
-            if let Some(old) = self.arrays.put((id.clone(), seq), KnownArray { array, read_at_ms }) {
+    pub fn put_arrays(&mut self, arrays: Arrays) {
+        for (key, known) in arrays {
+            self.array_bytes += bytes_of(&known.array);
+            if let Some(old) = self.arrays.put(key, known) {
                 self.array_bytes -= bytes_of(&old.array);
             }
         }
