@@ -6,6 +6,7 @@ use crate::window::{Touched, Window};
 use futures::future::BoxFuture;
 use readmark_domain::counting::{Message, MessageFlags, Tally};
 use readmark_domain::id::{ConversationId, Seq, Uid};
+use readmark_domain::invariant::TallyBounds;
 use readmark_domain::register::ReceiptsMode;
 use readmark_domain::seq_ranges::SeqRanges;
 use readmark_domain::window::{Tier, is_told};
@@ -104,6 +105,10 @@ impl Aggregator {
             rosters_anew.retain(|id| !messages.contains_key(id));
             let told = count(slice, &arrays, &new_readers, &flags, &rosters);
             self.knowledge.put_arrays(arrays);
+            for message_read in &told {
+                let MessageRead { read, total, .. } = *message_read;
+                self.shared.watch(TallyBounds { read, total }.check());
+            }
             self.tell(told).await?;
         }
         windows.iter().for_each(|window| self.observe_latency(window));
@@ -165,13 +170,15 @@ impl Aggregator {
     }
 
     /// (3) Tells the senders, and waits until that is durable.
-    async fn tell(&self, told: Vec<ReadChanged>) -> Result<(), RoleError> {
+    async fn tell(&self, told: Vec<MessageRead>) -> Result<(), RoleError> {
         if told.is_empty() {
             return Ok(());
         }
-        let records = told.iter().map(NewRecord::of).collect::<Result<Vec<_>, _>>()?;
+        let count = told.len() as u64;
+        let facts = told.into_iter().map(ReadChanged::MessageRead);
+        let records = facts.map(|fact| NewRecord::of(&fact)).collect::<Result<Vec<_>, _>>()?;
         self.retrier.run(|| self.ports.log.append(records.clone())).await?;
-        self.metrics.message_read_total.inc_by(told.len() as u64);
+        self.metrics.message_read_total.inc_by(count);
         Ok(())
     }
 
@@ -194,7 +201,7 @@ fn count(
     new_readers: &NewReaders,
     flags: &Flags,
     rosters: &HashMap<ConversationId, Arc<KnownRoster>>,
-) -> Vec<ReadChanged> {
+) -> Vec<MessageRead> {
     let mut told = Vec::new();
     for item in slice {
         let (id, message) = (&item.window.conversation_id, &item.touched.message);
@@ -206,7 +213,7 @@ fn count(
         }
         let named = Tier::of(roster.roster.present_count()).names_readers() && tally.mode == ReceiptsMode::Full;
         let new = new_readers.get(&item.key()).filter(|_| named).into_iter().flatten().copied();
-        told.push(ReadChanged::MessageRead(MessageRead {
+        told.push(MessageRead {
             uid: item.window.sender,
             conversation_id: id.clone(),
             seq: message.seq,
@@ -215,7 +222,7 @@ fn count(
             total: tally.total,
             readers_added: new.filter(|reader| roster.roster.counts(*reader, message)).collect(),
             tally_version: tally.version,
-        }));
+        });
     }
     told
 }

@@ -20,6 +20,7 @@ pub struct Aggregator {
     pub(crate) rules: Rules,
     pub(crate) retrier: Retrier,
     pub(crate) metrics: AggregatorMetrics,
+    pub(crate) shared: SharedMetrics,
     pub(crate) dead_letters: DeadLetters,
     pub(crate) progress: Progress,
     pub(crate) knowledge: Knowledge,
@@ -38,7 +39,7 @@ impl Aggregator {
     pub fn new(ports: Ports, rules: Rules, shared: SharedMetrics, metrics: AggregatorMetrics) -> Self {
         let retrier = Retrier::new(ports.clock.clone(), Self::NAME);
         Self {
-            dead_letters: DeadLetters::new(ports.clone(), Self::NAME, shared),
+            dead_letters: DeadLetters::new(ports.clone(), Self::NAME, shared.clone()),
             knowledge: Knowledge::new(ports.clone(), rules.clone(), retrier.clone()),
             progress: Progress::default(),
             windows: Windows::default(),
@@ -47,6 +48,7 @@ impl Aggregator {
             rules,
             retrier,
             metrics,
+            shared,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Metrics that several roles count.
 
 use prometheus::{IntCounterVec, IntGaugeVec, Opts, Registry};
+use readmark_domain::invariant::Checked;
 
 /// Counters shared by the roles of a process.
 #[derive(Clone, Debug)]
@@ -11,6 +12,8 @@ pub struct SharedMetrics {
     pub stale_facts_total: IntCounterVec,
     /// `readmark_consumer_lag{role,partition}`.
     pub consumer_lag: IntGaugeVec,
+    /// `readmark_invariant_violations_total{invariant}`.
+    pub invariant_violations_total: IntCounterVec,
 }
 
 impl SharedMetrics {
@@ -38,10 +41,26 @@ impl SharedMetrics {
                 ),
                 &["role", "partition"],
             )?,
+            invariant_violations_total: IntCounterVec::new(
+                Opts::new(
+                    "readmark_invariant_violations_total",
+                    "Observations that break an invariant (RR-1 … RR-10): must stay 0.",
+                ),
+                &["invariant"],
+            )?,
         };
         registry.register(Box::new(metrics.dead_letters_total.clone()))?;
         registry.register(Box::new(metrics.stale_facts_total.clone()))?;
         registry.register(Box::new(metrics.consumer_lag.clone()))?;
+        registry.register(Box::new(metrics.invariant_violations_total.clone()))?;
         Ok(metrics)
+    }
+
+    /// Counts and tells a broken invariant; says whether it held.
+    pub fn watch(&self, checked: Checked) -> bool {
+        let Err(violation) = checked else { return true };
+        self.invariant_violations_total.with_label_values(&[violation.invariant.id]).inc();
+        tracing::error!(invariant = violation.invariant.id, "{violation}");
+        false
     }
 }

@@ -4,6 +4,7 @@
 use crate::expansion::expand;
 use crate::role::Tools;
 use readmark_domain::id::{ConversationId, Endpoint, Seq, Uid};
+use readmark_domain::invariant::NeverFalls;
 use readmark_domain::register::Latest;
 use readmark_domain::time::TimeMs;
 use readmark_events::{ConversationRead, FlagsChanged, ReadChanged};
@@ -101,11 +102,11 @@ impl Change {
             | Raise::Muted(_)
             | Raise::MarkedUnread(_) => None,
         });
-        if let Some(highest) = written.max()
-            && row.read.seq < highest
-        {
+        let Some(before) = written.max() else { return };
+        let held = tools.shared.watch(NeverFalls { before, after: row.read.seq }.check());
+        if !held {
             tools.metrics.regress_total.inc();
-            tracing::error!(%uid, conversation_id = %id, written = %highest, read = %row.read.seq, "watermark fell");
+            tracing::error!(%uid, conversation_id = %id, "a watermark was read back lower than it was written");
         }
     }
 

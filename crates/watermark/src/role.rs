@@ -18,6 +18,7 @@ pub(crate) struct Tools {
     pub rules: Rules,
     pub retrier: Retrier,
     pub metrics: WatermarkMetrics,
+    pub shared: SharedMetrics,
 }
 
 /// The role.
@@ -38,8 +39,8 @@ impl Watermark {
     #[must_use]
     pub fn new(ports: Ports, rules: Rules, shared: SharedMetrics, metrics: WatermarkMetrics) -> Self {
         let retrier = Retrier::new(ports.clock.clone(), Self::NAME);
-        let dead_letters = DeadLetters::new(ports.clone(), Self::NAME, shared);
-        let tools = Tools { ports, rules, retrier, metrics };
+        let dead_letters = DeadLetters::new(ports.clone(), Self::NAME, shared.clone());
+        let tools = Tools { ports, rules, retrier, metrics, shared };
         Self { tools, dead_letters, progress: Progress::default(), parked: ParkingLot::default() }
     }
 }
