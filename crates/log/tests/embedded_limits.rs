@@ -245,6 +245,8 @@ async fn a_member_stores_again_what_a_failed_handle_has_lost() {
     let mut consumer = log.join(&group, &[Topic::Acks]).await.unwrap();
     while !matches!(consumer.next(1000).await.unwrap(), PolledEvent::Records(_)) {}
     consumer.commit(&[(ACKS, 7)]).await.unwrap();
+    let raw = redb::TableDefinition::<&[u8], &[u8]>::new("log_positions");
+    engine.write("lose", move |txn| Ok(txn.open_table(raw)?.retain(|_, _| false)?)).await.unwrap();
     engine.write::<(), _>("fail", |_| panic!("on purpose")).await.expect_err("it panics");
     let start = std::time::Instant::now();
     while log.probe().await.is_err() {
