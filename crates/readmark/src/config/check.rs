@@ -1,36 +1,42 @@
 //! What the types alone can't check.
 
 use super::keys::Config;
+use readmark_log::embedded::PARTITIONS_MAX;
+use std::ops::RangeInclusive;
 
-/// Partitions of a topic.
-const PARTITIONS: std::ops::RangeInclusive<u32> = 1..=1_024;
 /// Days that receipts are kept: ten years at most.
-const EXPIRE_DAYS: std::ops::RangeInclusive<u32> = 1..=3_650;
+const EXPIRE_DAYS: RangeInclusive<u64> = 1..=3_650;
 /// Memory for pages of the store.
-const CACHE_MIB: std::ops::RangeInclusive<u32> = 1..=65_536;
+const CACHE_MIB: RangeInclusive<u64> = 1..=65_536;
+/// What is held at once, requests or reads: far beyond what one process can serve.
+const AT_ONCE: RangeInclusive<u64> = 1..=1_000_000;
+/// Times of a request, in milliseconds: ten minutes at most.
+const WAIT_MS: RangeInclusive<u64> = 1..=600_000;
 
 /// The mistakes, each with its key's name.
 pub(crate) fn check(config: &Config) -> Vec<String> {
-    let mut mistakes = Vec::new();
-    let mut must = |holds: bool, key: &str, words: String| {
-        if !holds {
-            mistakes.push(format!("{key}: {words}"));
-        }
-    };
-    let range = |r: &std::ops::RangeInclusive<u32>| format!("must be from {} to {}", r.start(), r.end());
-    must(PARTITIONS.contains(&config.log.partitions), "log.partitions", range(&PARTITIONS));
-    must(EXPIRE_DAYS.contains(&config.receipts.expire_days), "receipts.expire_days", range(&EXPIRE_DAYS));
-    must(CACHE_MIB.contains(&config.store.cache_mib), "store.cache_mib", range(&CACHE_MIB));
+    let http = &config.http;
+    let ranges = [
+        ("log.partitions", u64::from(config.log.partitions), 1..=u64::from(PARTITIONS_MAX)),
+        ("receipts.expire_days", u64::from(config.receipts.expire_days), EXPIRE_DAYS),
+        ("store.cache_mib", u64::from(config.store.cache_mib), CACHE_MIB),
+        ("http.max_in_flight", http.max_in_flight as u64, AT_ONCE),
+        ("http.max_connections", http.max_connections as u64, AT_ONCE),
+        ("http.request_timeout_ms", http.request_timeout_ms, WAIT_MS),
+        ("http.user_requests_per_s", u64::from(http.user_requests_per_s), AT_ONCE),
+        ("http.user_burst", u64::from(http.user_burst), AT_ONCE),
+        ("http.drain_ms", http.drain_ms, WAIT_MS),
+        ("query.max_reads_in_flight", config.query.max_reads_in_flight as u64, AT_ONCE),
+    ];
+    let outside = ranges.into_iter().filter(|(_, value, range)| !range.contains(value));
+    let mut mistakes: Vec<String> = outside
+        .map(|(key, _, range)| format!("{key}: must be from {} to {}", range.start(), range.end()))
+        .collect();
     let prefix = &config.log.topic_prefix;
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    must(
-        !prefix.is_empty() && prefix.len() <= 64 && prefix.chars().all(plain),
-        "log.topic_prefix",
-        "must be 1 to 64 letters, digits, dots, dashes or underscores".to_owned(),
-    );
-    must(config.http.max_in_flight > 0, "http.max_in_flight", "must be at least 1".to_owned());
-    must(config.http.max_connections > 0, "http.max_connections", "must be at least 1".to_owned());
-    must(config.http.request_timeout_ms > 0, "http.request_timeout_ms", "must be at least 1".to_owned());
-    must(config.query.max_reads_in_flight > 0, "query.max_reads_in_flight", "must be at least 1".to_owned());
+    if prefix.is_empty() || prefix.len() > 64 || !prefix.chars().all(plain) {
+        let words = "must be 1 to 64 letters, digits, dots, dashes or underscores";
+        mistakes.push(format!("log.topic_prefix: {words}"));
+    }
     mistakes
 }

@@ -1,0 +1,131 @@
+//! `docs/configuration.md` names every key of the program, with its variable, default and range.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
+
+use readmark_test_docs::{in_backticks, readmark, text};
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Output;
+
+/// A row of the table.
+struct Row {
+    key: String,
+    variable: String,
+    /// As TOML; `None` where there is no default.
+    default: Option<String>,
+    allowed: String,
+}
+
+fn rows() -> Vec<Row> {
+    let document = text("docs/configuration.md");
+    let rows: Vec<Row> = document.lines().filter(|line| line.starts_with("| `")).map(row).collect();
+    assert!(!rows.is_empty(), "docs/configuration.md has a table");
+    rows
+}
+
+fn row(line: &str) -> Row {
+    let cells: Vec<&str> = line.split(" | ").collect();
+    assert_eq!(cells.len(), 5, "{line}");
+    let one = |cell: &str| in_backticks(cell).first().map(|text| (*text).to_owned());
+    Row {
+        key: one(cells[0]).expect("a key"),
+        variable: one(cells[1]).expect("a variable"),
+        default: one(cells[2]),
+        allowed: cells[3].to_owned(),
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Keys below `section` that the program says it knows, when it is given one that it does not.
+fn known(section: &str) -> BTreeSet<String> {
+    let prefix = if section.is_empty() { String::new() } else { format!("{}__", section.to_uppercase()) };
+    let told = stderr(&readmark(&["config", "check"], &[(&format!("READMARK_{prefix}NO_SUCH_KEY"), "1")]));
+    let (_, expected) = told.split_once("expected").unwrap_or_else(|| panic!("{section}: {told}"));
+    let words = expected.split('`').map(str::trim).filter(|word| {
+        !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c == '_') && !["one", "or"].contains(word)
+    });
+    words.map(str::to_owned).collect()
+}
+
+#[test]
+fn the_keys_are_those_of_the_program() {
+    let documented: BTreeSet<String> = rows().into_iter().map(|row| row.key).collect();
+    let sections: BTreeSet<&str> = documented.iter().filter_map(|key| key.split_once('.')).map(|(s, _)| s).collect();
+    let mut real = BTreeSet::new();
+    for top in known("") {
+        if sections.contains(top.as_str()) {
+            real.extend(known(&top).into_iter().map(|key| format!("{top}.{key}")));
+        } else {
+            real.insert(top);
+        }
+    }
+    assert_eq!(documented, real);
+}
+
+#[test]
+fn the_defaults_are_those_of_the_program() {
+    let shown = readmark(&["config", "show"], &[]);
+    let shown: toml::Table = String::from_utf8(shown.stdout).unwrap().parse().unwrap();
+    let mut real = BTreeMap::new();
+    for (key, value) in shown {
+        match value {
+            toml::Value::Table(section) => {
+                real.extend(section.into_iter().map(|(name, value)| (format!("{key}.{name}"), value)));
+            }
+            value => {
+                real.insert(key, value);
+            }
+        }
+    }
+    let parse = |text: &str| format!("v = {text}").parse::<toml::Table>().unwrap()["v"].clone();
+    let documented: BTreeMap<String, toml::Value> =
+        rows().into_iter().filter_map(|row| Some((row.key, parse(&row.default?)))).collect();
+    assert_eq!(documented, real);
+}
+
+/// Every variable is taken, and so is every value that is allowed; what lies outside is refused by name.
+#[test]
+fn the_variables_and_ranges_are_those_of_the_program() {
+    for Row { key, variable, default, allowed } in rows() {
+        assert_eq!(variable, format!("READMARK_{}", key.replace('.', "__").to_uppercase()));
+        let check = |value: &str| readmark(&["config", "check"], &[(&variable, value)]);
+        let accepts = |value: &str| {
+            let checked = check(value);
+            assert_eq!(checked.status.code(), Some(0), "{variable}={value}: {}", stderr(&checked));
+        };
+        let refuses = |value: &str| {
+            let checked = check(value);
+            assert_eq!(checked.status.code(), Some(2), "{variable}={value} is outside {allowed}");
+            assert!(stderr(&checked).contains(&key), "{variable}={value}: {}", stderr(&checked));
+        };
+        default.iter().for_each(|value| accepts(value));
+        let words = in_backticks(&allowed);
+        if let Some((low, high)) = allowed.split_once(" to ").filter(|_| words.is_empty()) {
+            let (low, high): (u64, u64) = (low.parse().unwrap(), high.parse().unwrap());
+            for value in [low, high] {
+                accepts(&value.to_string());
+            }
+            for value in [i128::from(low) - 1, i128::from(high) + 1] {
+                refuses(&value.to_string());
+            }
+        } else if allowed == "0 or more" {
+            accepts("0");
+            refuses("-1");
+        } else if allowed.starts_with('`') {
+            words.iter().for_each(|word| accepts(word));
+            refuses("something-else");
+        }
+    }
+}
+
+#[test]
+fn the_example_is_sound() {
+    let document = text("docs/configuration.md");
+    let example = document.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("readmark.toml");
+    std::fs::write(&file, example).unwrap();
+    let checked = readmark(&["config", "check", "--config", &file.display().to_string()], &[]);
+    assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
+}
