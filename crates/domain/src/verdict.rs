@@ -73,8 +73,10 @@ pub fn place(seq: Seq, facts: PlaceFacts, retention: Retention, now: TimeMs) -> 
         Some(message) if retention.is_expired(message.sent_at, now) => Place::Expired,
         Some(message) => Place::Message(message, facts.flags),
         None if seq <= facts.imported_head => Place::Expired,
+        // What is beyond the head has not come yet, however old the rest of its bucket is.
+        None if seq > facts.head => Place::Missing { beyond_head: true },
         None if facts.bucket_newest_sent_at.is_some_and(|at| retention.is_expired(at, now)) => Place::Expired,
-        None => Place::Missing { beyond_head: seq > facts.head },
+        None => Place::Missing { beyond_head: false },
     }
 }
 

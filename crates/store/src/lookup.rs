@@ -12,8 +12,9 @@ use std::collections::BTreeMap;
 /// Flags read in one call; the loop asks again after the last one.
 pub const FLAGS_PAGE: usize = 4_096;
 
-/// Says what is at each of `seqs`, ascending. Reads the messages first and the head afterwards, so that a
-/// message is never taken to be beyond a head that its own event has raised meanwhile.
+/// Says what is at each of `seqs`, ascending. Reads the messages, then the head, then again the messages at or
+/// below it that were missing, so that a message whose event is applied meanwhile is taken neither to be beyond
+/// the head nor to be expired.
 ///
 /// # Errors
 /// As the store.
@@ -33,12 +34,19 @@ pub async fn places<S: ReceiptStore + ?Sized>(
         flags.extend(all_flags(store, id, first, last).await?);
     }
     let missing = SeqRanges::from_seqs(seqs.iter().filter(|seq| !messages.contains_key(seq)));
-    let buckets = bucket_times(store, id, &missing).await?;
     let (head, imported_head) = if missing.is_empty() {
         (Seq::LAST, Seq::ZERO)
     } else {
         store.conversation(id).await?.map(|c| (c.head, c.imported_head)).unwrap_or_default()
     };
+    // A message is written before the head is raised: what is not found now either is late, or gone.
+    let passed = SeqRanges::from_seqs(missing.iter().filter(|seq| *seq <= head));
+    for (first, last) in spans(&passed) {
+        for message in store.messages(id, first, last).await? {
+            messages.insert(message.seq, message);
+        }
+    }
+    let buckets = bucket_times(store, id, &passed).await?;
     let judged = seqs.iter().map(|seq| {
         let facts = PlaceFacts {
             message: messages.remove(&seq),

@@ -98,6 +98,9 @@ async fn what_is_gone_is_expired_and_not_missing() {
     let buckets = [(0, long_ago()), (1, long_ago().plus_ms(1))];
     let buckets = buckets.map(|(bucket, newest_sent_at)| Bucket { bucket, newest_sent_at });
     store.raise_buckets(&id(), &buckets).await.unwrap();
+    store.raise_head(&id(), seq(100)).await.unwrap();
+    // Beyond the head a message has not come yet, although the rest of its bucket is gone.
+    assert_eq!(places(&store, [100, 101]).await, [(100, Place::Expired), (101, BEYOND)]);
     store.raise_head(&id(), seq(1_000)).await.unwrap();
     let expected =
         [(1, Place::Expired), (127, Place::Expired), (128, MISSING), (300, MISSING), (1_001, BEYOND)];

@@ -28,6 +28,7 @@ pub async fn topic(data_dir: &Path, topic: Topic) -> Vec<TopicRecord> {
                 key: record.key.map(|key| String::from_utf8_lossy(&key).into_owned()),
                 headers: record.headers.into_iter().collect(),
                 payload: String::from_utf8_lossy(&record.payload).into_owned(),
+                payload_base64: None,
             }));
         }
     }

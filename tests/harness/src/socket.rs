@@ -25,8 +25,12 @@ pub struct TopicRecord {
     /// Its headers.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// Its payload, as text.
+    /// Its payload as text; empty when it is none.
+    #[serde(default)]
     pub payload: String,
+    /// Its payload in base64, when it is no text.
+    #[serde(default)]
+    pub payload_base64: Option<String>,
 }
 
 impl TopicRecord {

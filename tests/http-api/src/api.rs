@@ -93,6 +93,10 @@ impl Api {
         Self { store, log, clock, seed: Seed(memory), router }
     }
 
+    pub fn router(&self) -> Router {
+        self.router.clone()
+    }
+
     pub fn bearer(token: Token) -> Option<String> {
         let (who, scope, endpoint) = match token {
             Token::User(who) => (who, Scope::User, Some(Endpoint::new("phone").unwrap())),

@@ -105,29 +105,12 @@ fn sent(changes: &Value) -> Value {
     event
 }
 
-#[tokio::test(start_paused = true)]
-async fn each_bad_event_is_named_by_its_index() {
-    let api = api().await;
+/// What is wrong, the event, and the field that the fault names.
+type BadEvent = (&'static str, Value, Option<&'static str>);
+
+fn bad_messages() -> Vec<BadEvent> {
     let long = "c".repeat(65);
-    let joined = |changes: Value| {
-        let mut event = json!({"type": "member_joined", "conversation_id": "c1", "uid": "9", "at_seq": "0", "occurred_at": "1"});
-        event.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-        event
-    };
-    let acked = |messages: Value| json!({"type": "acked", "uid": "8", "conversation_id": "c1", "occurred_at": "1", "messages": messages});
-    let many =
-        |n: u64| Value::from((1..=n).map(|n| json!({"seq": n, "sender_uid": "7"})).collect::<Vec<_>>());
-    let table: Vec<(&str, Value, Option<&str>)> = vec![
-        ("no type", json!({"conversation_id": "c1"}), None),
-        ("unknown type", json!({"type": "message_lost"}), Some("type")),
-        (
-            "an import, which is no call",
-            json!({"type": "head_imported", "conversation_id": "c1", "head_seq": "5", "occurred_at": "1"}),
-            Some("type"),
-        ),
-        ("type of a wrong type", json!({"type": 5}), Some("type")),
-        ("no object", json!(["message_sent"]), None),
-        ("null", Value::Null, None),
+    vec![
         ("seq 0", sent(&json!({"seq": "0"})), Some("seq")),
         ("seq beyond 10^15", sent(&json!({"seq": "1000000000000001"})), Some("seq")),
         ("seq beyond 10^15 as a number", sent(&json!({"seq": 1_000_000_000_000_001_u64})), Some("seq")),
@@ -165,6 +148,34 @@ async fn each_bad_event_is_named_by_its_index() {
         ),
         ("huge occurred_at", sent(&json!({"occurred_at": "9223372036854775807"})), Some("occurred_at")),
         ("negative occurred_at", sent(&json!({"occurred_at": -1})), Some("occurred_at")),
+    ]
+}
+
+fn bad_kinds() -> Vec<BadEvent> {
+    vec![
+        ("no type", json!({"conversation_id": "c1"}), None),
+        ("unknown type", json!({"type": "message_lost"}), Some("type")),
+        (
+            "an import, which is no call",
+            json!({"type": "head_imported", "conversation_id": "c1", "head_seq": "5", "occurred_at": "1"}),
+            Some("type"),
+        ),
+        ("type of a wrong type", json!({"type": 5}), Some("type")),
+        ("no object", json!(["message_sent"]), None),
+        ("null", Value::Null, None),
+    ]
+}
+
+fn bad_other_events() -> Vec<BadEvent> {
+    let joined = |changes: Value| {
+        let mut event = json!({"type": "member_joined", "conversation_id": "c1", "uid": "9", "at_seq": "0", "occurred_at": "1"});
+        event.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        event
+    };
+    let acked = |messages: Value| json!({"type": "acked", "uid": "8", "conversation_id": "c1", "occurred_at": "1", "messages": messages});
+    let many =
+        |n: u64| Value::from((1..=n).map(|n| json!({"seq": n, "sender_uid": "7"})).collect::<Vec<_>>());
+    vec![
         (
             "a skip the wrong way round",
             json!({"type": "seq_skipped", "conversation_id": "c1", "from": "6", "to": "4", "occurred_at": "1"}),
@@ -211,8 +222,13 @@ async fn each_bad_event_is_named_by_its_index() {
             json!({"type": "read", "uid": "8", "endpoint": "e".repeat(65), "conversation_id": "c1", "up_to_seq": "1", "occurred_at": "1"}),
             Some("endpoint"),
         ),
-    ];
-    for (what, bad, field) in table {
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_bad_event_is_named_by_its_index() {
+    let api = api().await;
+    for (what, bad, field) in [bad_kinds(), bad_messages(), bad_other_events()].concat() {
         let body = json!({"events": [sent(&json!({})), bad, sent(&json!({"seq": "10", "msg_id": "910"}))]});
         let answer = api.post(Token::Service, "/v1/events", &body).await;
         refused_as_malformed(what, &answer);

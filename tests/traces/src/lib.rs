@@ -8,4 +8,4 @@ mod trace;
 
 pub use check::{KILL_EVERY, check_answers, check_devices};
 pub use player::{Play, Reads, play};
-pub use trace::{Expected, Kind, Step, Trace};
+pub use trace::{Expected, ExpectedMessage, Kind, Step, Trace};

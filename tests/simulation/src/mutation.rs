@@ -1,0 +1,46 @@
+//! Rules left out, to see that the simulation notices: each breaks one rule of the design at the ports, with
+//! the roles' code as it is.
+
+/// A rule to be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mutation {
+    /// A message_read is told only when it names somebody new: what a crash cut off is never told.
+    AnnounceOnlyNew,
+    /// No acks for messages that come after a mark passed them.
+    NoLateMessageRule,
+    /// No recounts.
+    NoRecount,
+    /// Receipts are dropped while the cached switch is off, not by the newest off.
+    DropBySwitchInForce,
+    /// Positions are stored when records are handed over, before the work is durable and announced.
+    OffsetBeforeWork,
+    /// The sender's own mark is raised after the head.
+    OwnAfterHead,
+    /// `claimed` is written after the messages were looked at.
+    ClaimedAfterLook,
+    /// A roster of up to a second is used for messages it was read before.
+    RosterNotReadAgain,
+    /// `receipted` is written before the expansion is in the log.
+    ReceiptedBeforeExpansion,
+    /// A recount counts with a read array as it was loaded first.
+    RecountWithOldArray,
+    /// conversation_read is told only when it raises what was told before.
+    TellOnlyRaisedMarks,
+}
+
+impl Mutation {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::AnnounceOnlyNew,
+        Self::NoLateMessageRule,
+        Self::NoRecount,
+        Self::DropBySwitchInForce,
+        Self::OffsetBeforeWork,
+        Self::OwnAfterHead,
+        Self::ClaimedAfterLook,
+        Self::RosterNotReadAgain,
+        Self::ReceiptedBeforeExpansion,
+        Self::RecountWithOldArray,
+        Self::TellOnlyRaisedMarks,
+    ];
+}

@@ -1,0 +1,506 @@
+//! One simulation: the scheduler decides who goes on, what crashes and when time moves.
+
+use crate::check::{check, check_letters};
+use crate::clock::SimClock;
+use crate::commits::RETENTION;
+use crate::history::History;
+use crate::log::LogState;
+use crate::mutation::Mutation;
+use crate::oracle::Truth;
+use crate::rng::Rng;
+use crate::sim_log::SimLog;
+use crate::store::SimStore;
+use crate::tap::{RoleKind, Tap};
+use crate::world::{Ready, State, TaskId, World};
+use prometheus::Registry;
+use readmark_aggregator::{Aggregator, AggregatorMetrics};
+use readmark_catalog::{Catalog, CatalogMetrics};
+use readmark_events::Topic;
+use readmark_log::{NewRecord, Position};
+use readmark_runtime::consume::consume;
+use readmark_runtime::metrics::SharedMetrics;
+use readmark_runtime::ports::{Ports, Rules};
+use readmark_runtime::role::RoleError;
+use readmark_watermark::{Watermark, WatermarkMetrics};
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Waker};
+use tokio_util::sync::CancellationToken;
+
+/// Steps with faults, at most.
+const WILD_STEPS: u64 = 8_000;
+/// Steps to come to rest, at most: more is a fault, something does not end.
+const REST_STEPS: u64 = 150_000;
+/// Moves of time without progress until parked records are made overdue.
+const IDLE_MOVES: u64 = 60;
+/// How far time may move in the wild part of a run whose parked records must all find their messages.
+const PATIENT_MS: u64 = 20_000;
+/// Past the time that a record may be parked.
+const OVERDUE_MS: u64 = 31_000;
+
+/// What is to be run.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Everything random comes from it.
+    pub seed: u64,
+    /// A rule left out.
+    pub mutation: Option<Mutation>,
+    /// Keep a trace of all port calls?
+    pub traced: bool,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What was found wrong: nothing, if all is well.
+    pub violations: Vec<String>,
+    /// Port calls and events.
+    pub trace: Vec<String>,
+    /// Steps of the scheduler.
+    pub steps: u64,
+    /// message_read records told.
+    pub message_reads: u64,
+    /// Roles crashed, stopped, or cut off.
+    pub crashes: u64,
+}
+
+struct Metrics {
+    shared: SharedMetrics,
+    catalog: CatalogMetrics,
+    aggregator: AggregatorMetrics,
+    watermark: WatermarkMetrics,
+}
+
+/// The roles' metrics, once per process: the simulation does not look at them.
+fn metrics() -> Option<&'static Metrics> {
+    static METRICS: OnceLock<Option<Metrics>> = OnceLock::new();
+    let make = || -> Result<Metrics, prometheus::Error> {
+        let registry = Registry::new();
+        Ok(Metrics {
+            shared: SharedMetrics::register(&registry)?,
+            catalog: CatalogMetrics::register(&registry)?,
+            aggregator: AggregatorMetrics::register(&registry)?,
+            watermark: WatermarkMetrics::register(&registry)?,
+        })
+    };
+    METRICS.get_or_init(|| make().ok()).as_ref()
+}
+
+type RoleFuture = Pin<Box<dyn Future<Output = Result<(), RoleError>> + Send>>;
+
+struct Task {
+    id: TaskId,
+    role: RoleKind,
+    future: RoleFuture,
+    stop: CancellationToken,
+    tap: Arc<Tap>,
+    /// Port calls left to a zombie; `None` for a living member.
+    zombie_calls: Option<u64>,
+}
+
+/// How wild a run is.
+#[derive(Debug)]
+struct Wildness {
+    /// Of 1,000 steps, how many end or disturb a member.
+    disturb_permille: u64,
+    feed_permille: u64,
+    /// Members of each group.
+    members: [u64; 3],
+}
+
+struct Run {
+    world: Arc<World>,
+    options: Options,
+    history: History,
+    rules: Rules,
+    wildness: Wildness,
+    tasks: Vec<Task>,
+    next_task: TaskId,
+    /// Given records fed so far.
+    fed: usize,
+    /// Where they lie.
+    positions: BTreeMap<Position, usize>,
+    steps: u64,
+    crashes: u64,
+}
+
+/// Runs one seed.
+#[must_use]
+pub fn run(options: Options) -> Outcome {
+    let mut rng = Rng::new(options.seed);
+    let history = History::generate(&mut rng);
+    let log = LogState::new(
+        u32::try_from(rng.within(1, 3)).unwrap_or(1),
+        rng.pick(&[1, 2, 4, 8, 30]),
+    );
+    let wildness = Wildness {
+        disturb_permille: rng.pick(&[0, 3, 10, 25, 60]),
+        feed_permille: rng.pick(&[20, 60, 150, 400]),
+        members: [0; 3].map(|_| if rng.chance(25) { 2 } else { 1 }),
+    };
+    let rules = Rules {
+        prefix: "sim".to_owned(),
+        default_receipts: history.default_receipts,
+        retention: RETENTION,
+        order_source: history.order_source,
+    };
+    let world = World::new(rng, log, history.order_source, options.traced);
+    let mut run = Run {
+        world,
+        options,
+        history,
+        rules,
+        wildness,
+        tasks: Vec::new(),
+        next_task: 1,
+        fed: 0,
+        positions: BTreeMap::new(),
+        steps: 0,
+        crashes: 0,
+    };
+    run.whole();
+    let world = run.world.clone();
+    let (steps, crashes) = (run.steps, run.crashes);
+    drop(run);
+    let mut state = world.state();
+    Outcome {
+        violations: std::mem::take(&mut state.violations),
+        trace: state.trace.take().unwrap_or_default(),
+        steps,
+        message_reads: state.log.told.message_reads,
+        crashes,
+    }
+}
+
+impl Run {
+    fn whole(&mut self) {
+        self.world.note(|| format!("{:?}", (self.options, &self.wildness, &self.rules, self.history.jumpy)));
+        for (number, given) in self.history.given.iter().enumerate() {
+            let text = String::from_utf8_lossy(&given.record.payload).into_owned();
+            self.world.note(|| format!("given {number} {} {text}", given.record.topic));
+        }
+        self.wild();
+        if !self.rest() {
+            return;
+        }
+        let excused = if self.history.jumpy { self.redeliver_dead_letters() } else { Some(Vec::new()) };
+        let Some(excused) = excused else { return };
+        self.examine(&excused);
+        let again = self.world.state().rng.chance(20);
+        if again && self.world.state().violations.is_empty() {
+            self.world.note(|| "everything is delivered again, shuffled".to_owned());
+            let mut numbers: Vec<usize> = (0..self.history.given.len()).collect();
+            self.world.state().rng.shuffle(&mut numbers);
+            for number in numbers {
+                self.feed(number);
+            }
+            if self.rest() {
+                self.examine(&excused);
+            }
+        }
+    }
+
+    fn examine(&self, excused: &[Position]) {
+        let truth = Truth::of(&self.history, self.world.now());
+        check(&self.world, &truth, self.history.default_receipts);
+        check_letters(&self.world, &truth, &self.positions, excused);
+    }
+
+    fn append(&self, record: NewRecord) -> Position {
+        self.world.note(|| format!("fed {} {}", record.topic, String::from_utf8_lossy(&record.payload)));
+        let now = self.world.now();
+        self.world.state().log.append(record, now).record.position
+    }
+
+    fn feed(&mut self, number: usize) {
+        let record = self.history.given[number].record.clone();
+        let position = self.append(record);
+        self.positions.insert(position, number);
+    }
+
+    fn feed_next(&mut self) {
+        let (twice, earlier) = {
+            let rng = &mut self.world.state().rng;
+            (rng.chance(10), rng.chance(5).then(|| rng.index(self.fed + 1)))
+        };
+        let number = self.fed;
+        self.fed += 1;
+        self.feed(number);
+        if twice {
+            self.feed(number);
+        }
+        if let Some(earlier) = earlier {
+            self.feed(earlier);
+        }
+    }
+
+    fn has_more(&self) -> bool {
+        self.fed < self.history.given.len()
+    }
+
+    /// With faults, until everything was fed and consumed, or long enough.
+    fn wild(&mut self) {
+        {
+            let mut state = self.world.state();
+            state.failing_permille = state.rng.pick(&[0, 0, 10, 40]);
+            state.log.behind_percent = state.rng.pick(&[0, 20, 50]);
+        }
+        self.keep_members();
+        while self.steps < WILD_STEPS && (self.has_more() || !self.is_settled()) {
+            self.steps += 1;
+            let roll = self.world.state().rng.below(1_000);
+            if self.has_more() && roll < self.wildness.feed_permille {
+                self.feed_next();
+            } else if self.disturbed() {
+                self.disturb();
+                self.keep_members();
+            } else if !self.jumped() && !self.step() {
+                if self.has_more() { self.feed_next() } else { self.move_time() }
+            }
+        }
+        while self.has_more() {
+            self.feed_next();
+        }
+        let mut state = self.world.state();
+        state.failing_permille = 0;
+        state.log.behind_percent = 0;
+        state.note(self.world.elapsed_ms(), || "to rest".to_owned());
+    }
+
+    fn disturbed(&self) -> bool {
+        self.world.state().rng.below(1_000) < self.wildness.disturb_permille
+    }
+
+    /// Moves time on its own now and then.
+    fn jumped(&self) -> bool {
+        let mut state = self.world.state();
+        if !state.rng.chance(4) || (!self.history.jumpy && self.world.elapsed_ms() > PATIENT_MS) {
+            return false;
+        }
+        let longest = if self.history.jumpy { 70_000 } else { 1_500 };
+        let ms = if state.rng.chance(70) { state.rng.within(1, 30) } else { state.rng.within(1, longest) };
+        drop(state);
+        self.world.advance_ms(ms);
+        true
+    }
+
+    /// Crashes a member, cuts it off, stops it, or takes partitions from it.
+    fn disturb(&mut self) {
+        if self.tasks.is_empty() {
+            return;
+        }
+        self.crashes += 1;
+        let (at, roll, calls) = {
+            let rng = &mut self.world.state().rng;
+            (rng.index(self.tasks.len()), rng.below(100), rng.within(1, 25))
+        };
+        let (id, role) = (self.tasks[at].id, self.tasks[at].role);
+        match roll {
+            0..40 => {
+                self.world.note(|| format!("CRASH of task {id} {role:?}"));
+                self.drop_task(at);
+            }
+            40..75 => {
+                self.world.note(|| format!("task {id} {role:?} is cut off for {calls} calls"));
+                self.tasks[at].zombie_calls = Some(calls);
+                self.world.state().log.make_zombie(id);
+            }
+            75..87 => {
+                self.world.note(|| format!("task {id} {role:?} is stopped"));
+                self.tasks[at].stop.cancel();
+            }
+            _ => {
+                self.world.note(|| format!("task {id} {role:?} loses partitions"));
+                let mut state = self.world.state();
+                let State { log, rng, .. } = &mut *state;
+                log.lose(id, rng);
+            }
+        }
+    }
+
+    fn drop_task(&mut self, at: usize) {
+        let task = self.tasks.swap_remove(at);
+        let tap = task.tap.clone();
+        drop(task);
+        tap.finish();
+    }
+
+    /// Starts members until every group has as many as it should.
+    fn keep_members(&mut self) {
+        for (index, role) in RoleKind::ALL.into_iter().enumerate() {
+            let alive = |task: &&Task| task.role == role && task.zombie_calls.is_none() && !task.stop.is_cancelled();
+            let missing = self.wildness.members[index].saturating_sub(self.tasks.iter().filter(alive).count() as u64);
+            for _ in 0..missing {
+                self.start(role);
+            }
+        }
+    }
+
+    fn start(&mut self, role: RoleKind) {
+        let id = self.next_task;
+        self.next_task += 1;
+        let tap = Arc::new(Tap::new(self.world.clone(), role, self.options.mutation));
+        let ports = Ports {
+            log: Arc::new(SimLog::new(self.world.clone(), tap.clone())),
+            store: Arc::new(SimStore::new(self.world.clone(), tap.clone())),
+            clock: Arc::new(SimClock(self.world.clone())),
+        };
+        let stop = CancellationToken::new();
+        let Some(future) = role_future(role, ports, self.rules.clone(), stop.clone()) else {
+            self.world.violation("metrics can't be registered".to_owned());
+            return;
+        };
+        self.tasks.push(Task { id, role, future, stop, tap, zombie_calls: None });
+        self.world.note(|| format!("task {id} {role:?} starts"));
+        self.poll(self.tasks.len() - 1);
+    }
+
+    fn poll(&mut self, at: usize) {
+        let task = &mut self.tasks[at];
+        let (id, role) = (task.id, task.role);
+        self.world.state().current = id;
+        let polled = task.future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        match polled {
+            Poll::Pending => return,
+            Poll::Ready(Ok(())) => self.world.note(|| format!("task {id} {role:?} has stopped")),
+            Poll::Ready(Err(error)) => self.world.violation(format!("{role:?} gives up: {error}")),
+        }
+        self.drop_task(at);
+        self.world.state().current = 0;
+    }
+
+    /// Lets one port call pass; `false` when none may.
+    fn step(&mut self) -> bool {
+        let now_ms = self.world.elapsed_ms();
+        let mut state = self.world.state();
+        let ready: Vec<u64> =
+            state.calls.iter().filter(|(_, call)| state.may_pass(call, now_ms)).map(|(id, _)| *id).collect();
+        if ready.is_empty() {
+            return false;
+        }
+        let id = state.rng.pick(&ready);
+        let granted = state.grant(id);
+        drop(state);
+        let Some((task, waker)) = granted else { return false };
+        waker.wake();
+        if let Some(at) = self.tasks.iter().position(|known| known.id == task) {
+            self.poll(at);
+            self.spend(task);
+        }
+        true
+    }
+
+    /// A zombie has few calls left.
+    fn spend(&mut self, id: TaskId) {
+        let Some(at) = self.tasks.iter().position(|task| task.id == id) else { return };
+        let Some(left) = self.tasks[at].zombie_calls else { return };
+        if left <= 1 {
+            self.world.note(|| format!("task {id} is gone at last"));
+            self.drop_task(at);
+        } else {
+            self.tasks[at].zombie_calls = Some(left - 1);
+        }
+    }
+
+    /// Moves time to where some call may pass.
+    fn move_time(&self) {
+        let now_ms = self.world.elapsed_ms();
+        let state = self.world.state();
+        let next = state.calls.values().filter_map(|call| match call.ready {
+            Ready::Now => None,
+            Ready::At(at) | Ready::Records(_, at) => Some(at),
+        });
+        let to = next.min().unwrap_or(now_ms + 1);
+        drop(state);
+        self.world.advance_ms(to.saturating_sub(now_ms).max(1));
+    }
+
+    /// Has everything been consumed, and does every member wait for records?
+    fn is_settled(&self) -> bool {
+        let state = self.world.state();
+        state.calls.values().all(|call| matches!(call.ready, Ready::Records(..))) && state.log.all_consumed()
+    }
+
+    fn progress(&self) -> (u64, usize) {
+        let state = self.world.state();
+        let committed = state.log.groups.values().flat_map(|group| group.committed.values()).sum();
+        (committed, state.log.told.letters.len())
+    }
+
+    /// Without faults, until nothing is left to do; `false` when that does not end.
+    fn rest(&mut self) -> bool {
+        while let Some(at) = self.tasks.iter().position(|task| task.zombie_calls.is_some()) {
+            self.drop_task(at);
+        }
+        self.keep_members();
+        let (mut idle, mut known) = (0, self.progress());
+        for _ in 0..REST_STEPS {
+            self.steps += 1;
+            if self.step() {
+                continue;
+            }
+            self.keep_members();
+            if self.is_settled() {
+                return true;
+            }
+            let progress = self.progress();
+            idle = if progress == known { idle + 1 } else { 0 };
+            known = progress;
+            if idle > IDLE_MOVES {
+                idle = 0;
+                self.world.advance_ms(OVERDUE_MS);
+            } else {
+                self.move_time();
+            }
+        }
+        self.world.violation("does not come to rest".to_owned());
+        false
+    }
+
+    /// What waited too long while time jumped is delivered again, as the janitor does it; gives back where it
+    /// lay first.
+    fn redeliver_dead_letters(&mut self) -> Option<Vec<Position>> {
+        let letters = self.world.state().log.told.letters.clone();
+        let waited = |reasons: &Vec<String>| {
+            reasons.iter().all(|reason| reason == "message-missing" || reason == "beyond-head")
+        };
+        let mut excused = Vec::new();
+        for (position, _) in letters.iter().filter(|(_, reasons)| waited(reasons)) {
+            let found = self.world.state().log.slice(position.partition, position.offset, position.offset + 1);
+            let Some(stored) = found.into_iter().next() else { continue };
+            debug_assert!(matches!(position.partition.topic, Topic::Acks | Topic::Marks));
+            let record = stored.record;
+            let again = self.append(NewRecord {
+                topic: position.partition.topic,
+                key: record.key.unwrap_or_default(),
+                payload: record.payload,
+                headers: record.headers,
+            });
+            if let Some(number) = self.positions.get(position).copied() {
+                self.positions.insert(again, number);
+            }
+            excused.push(*position);
+        }
+        self.rest().then_some(excused)
+    }
+}
+
+fn role_future(role: RoleKind, ports: Ports, rules: Rules, stop: CancellationToken) -> Option<RoleFuture> {
+    let metrics = metrics()?;
+    let shared = metrics.shared.clone();
+    Some(match role {
+        RoleKind::Catalog => Box::pin(async move {
+            let mut role = Catalog::new(ports.clone(), rules.clone(), shared, metrics.catalog.clone());
+            consume(&mut role, &ports, &rules, &stop).await
+        }),
+        RoleKind::Aggregator => Box::pin(async move {
+            let mut role = Aggregator::new(ports.clone(), rules.clone(), shared, metrics.aggregator.clone());
+            consume(&mut role, &ports, &rules, &stop).await
+        }),
+        RoleKind::Watermark => Box::pin(async move {
+            let mut role = Watermark::new(ports.clone(), rules.clone(), shared, metrics.watermark.clone());
+            consume(&mut role, &ports, &rules, &stop).await
+        }),
+    })
+}

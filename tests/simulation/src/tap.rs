@@ -1,0 +1,270 @@
+//! Where a left-out rule is left out: what one task's ports change on the way, and nothing without a mutation.
+
+use crate::mutation::Mutation;
+use crate::world::World;
+use futures::FutureExt;
+use readmark_domain::counting::Member;
+use readmark_domain::fact::{AckFact, MarkFact};
+use readmark_domain::id::{ConversationId, Seq, Uid};
+use readmark_domain::read_array::ReadArray;
+use readmark_domain::register::{Switch, UserSwitches};
+use readmark_domain::time::TimeMs;
+use readmark_events::{Fact, ReadChanged, Topic, decode};
+use readmark_log::{NewRecord, Record};
+use readmark_store::{Raise, ReadArrayAdd, UserStore};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Which role a task runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RoleKind {
+    /// Conversation events.
+    Catalog,
+    /// Acks into read arrays.
+    Aggregator,
+    /// Marks.
+    Watermark,
+}
+
+impl RoleKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Catalog, Self::Aggregator, Self::Watermark];
+}
+
+type Raises = Vec<(Uid, ConversationId, Raise)>;
+
+#[derive(Default)]
+struct TapState {
+    /// Messages with something new to tell, or asked to be told again.
+    to_tell: BTreeSet<(ConversationId, Seq)>,
+    rosters: BTreeMap<ConversationId, (u64, Vec<Member>)>,
+    arrays: BTreeMap<(ConversationId, Seq), ReadArray>,
+    held: Raises,
+    not_raised: BTreeSet<(Uid, ConversationId)>,
+}
+
+/// How long a roster is believed when the rule is left out; the rule's own limit.
+const ROSTER_GOOD_FOR_MS: u64 = 1_000;
+
+/// One task's changes.
+pub struct Tap {
+    world: Arc<World>,
+    role: RoleKind,
+    mutation: Option<Mutation>,
+    state: Mutex<TapState>,
+}
+
+impl Tap {
+    /// Of a task that runs this role.
+    #[must_use]
+    pub fn new(world: Arc<World>, role: RoleKind, mutation: Option<Mutation>) -> Self {
+        Self { world, role, mutation, state: Mutex::default() }
+    }
+
+    /// The rule left out.
+    #[must_use]
+    pub const fn mutation(&self) -> Option<Mutation> {
+        self.mutation
+    }
+
+    fn is(&self, role: RoleKind, mutation: Mutation) -> bool {
+        self.role == role && self.mutation == Some(mutation)
+    }
+
+    fn state(&self) -> MutexGuard<'_, TapState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records handed to the task.
+    pub fn handed(&self, records: &[Record]) {
+        if self.mutation.is_none() {
+            return;
+        }
+        self.apply_held();
+        for record in records.iter().filter(|record| record.position.partition.topic == Topic::Acks) {
+            if let Some(AckFact::Recount(recount)) = fact(record.key.as_deref(), &record.payload) {
+                let mut state = self.state();
+                state.rosters.remove(&recount.conversation_id);
+                let id = recount.conversation_id;
+                state.to_tell.extend(recount.seqs.iter().map(|seq| (id.clone(), seq)));
+            }
+        }
+    }
+
+    /// Is this record not produced?
+    pub fn swallows(&self, record: &NewRecord) -> bool {
+        let Some(mutation) = self.mutation else { return false };
+        self.apply_held();
+        let key = Some(&record.key[..]);
+        match mutation {
+            Mutation::NoRecount => {
+                matches!(fact(key, &record.payload), Some(AckFact::Recount(_))) && record.topic == Topic::Acks
+            }
+            Mutation::NoLateMessageRule => {
+                self.role == RoleKind::Catalog
+                    && record.topic == Topic::Acks
+                    && matches!(fact(key, &record.payload), Some(AckFact::Receipts(_)))
+            }
+            Mutation::AnnounceOnlyNew => match fact(key, &record.payload) {
+                Some(ReadChanged::MessageRead(told)) if record.topic == Topic::ReadChanged => {
+                    !self.state().to_tell.remove(&(told.conversation_id, told.seq))
+                }
+                _ => false,
+            },
+            Mutation::TellOnlyRaisedMarks => match fact(key, &record.payload) {
+                Some(ReadChanged::ConversationRead(told)) if record.topic == Topic::ReadChanged => {
+                    self.state().not_raised.remove(&(told.uid, told.conversation_id))
+                }
+                _ => false,
+            },
+            Mutation::DropBySwitchInForce
+            | Mutation::OffsetBeforeWork
+            | Mutation::OwnAfterHead
+            | Mutation::ClaimedAfterLook
+            | Mutation::RosterNotReadAgain
+            | Mutation::ReceiptedBeforeExpansion
+            | Mutation::RecountWithOldArray => false,
+        }
+    }
+
+    /// Receipts the task adds.
+    pub fn adds(&self, adds: &[ReadArrayAdd]) {
+        if self.mutation.is_none() {
+            return;
+        }
+        let mut state = self.state();
+        for add in adds {
+            let key = (add.conversation_id.clone(), add.seq);
+            if let Some(array) = state.arrays.get_mut(&key) {
+                array.add(add.readers.iter().copied());
+            }
+            state.to_tell.insert(key);
+        }
+    }
+
+    /// Read arrays as the task gets them.
+    pub fn arrays(&self, id: &ConversationId, seqs: &[Seq], arrays: Vec<ReadArray>) -> Vec<ReadArray> {
+        if !self.is(RoleKind::Aggregator, Mutation::RecountWithOldArray) {
+            return arrays;
+        }
+        let mut state = self.state();
+        let known = seqs.iter().zip(arrays);
+        known.map(|(seq, array)| state.arrays.entry((id.clone(), *seq)).or_insert(array).clone()).collect()
+    }
+
+    /// A roster as the task gets it.
+    pub fn members(&self, id: &ConversationId, members: Vec<Member>) -> Vec<Member> {
+        if self.is(RoleKind::Aggregator, Mutation::RosterNotReadAgain) {
+            let now_ms = self.world.elapsed_ms();
+            let mut state = self.state();
+            let (read_at_ms, known) = state.rosters.entry(id.clone()).or_insert((now_ms, members.clone()));
+            if now_ms - *read_at_ms >= ROSTER_GOOD_FOR_MS {
+                (*read_at_ms, *known) = (now_ms, members);
+            }
+            return known.clone();
+        }
+        if self.is(RoleKind::Aggregator, Mutation::DropBySwitchInForce) {
+            return members.into_iter().map(dropping_while_off).collect();
+        }
+        members
+    }
+
+    /// Registers the task raises: those to be written now.
+    pub fn raises(&self, uid: Uid, id: &ConversationId, raises: &[Raise]) -> Vec<Raise> {
+        let Some(mutation) = self.mutation else { return raises.to_vec() };
+        if self.is(RoleKind::Watermark, Mutation::TellOnlyRaisedMarks) {
+            self.note_not_raised(uid, id, raises);
+        }
+        let held = |raise: &Raise| match mutation {
+            Mutation::OwnAfterHead => matches!(raise, Raise::Own(_)),
+            Mutation::ClaimedAfterLook => matches!(raise, Raise::Claimed(_)),
+            _ => false,
+        };
+        if mutation == Mutation::ReceiptedBeforeExpansion
+            && let Some(Raise::Claimed(seq)) = raises.iter().find(|raise| matches!(raise, Raise::Claimed(_)))
+        {
+            self.state().held.push((uid, id.clone(), Raise::Receipted(*seq)));
+        }
+        let (later, now): (Vec<Raise>, Vec<Raise>) = raises.iter().cloned().partition(held);
+        self.state().held.extend(later.into_iter().map(|raise| (uid, id.clone(), raise)));
+        if now.iter().any(|raise| matches!(raise, Raise::Receipted(_))) {
+            self.apply_held_now();
+        }
+        now
+    }
+
+    fn note_not_raised(&self, uid: Uid, id: &ConversationId, raises: &[Raise]) {
+        let row = self.world.truth.user_conversation(uid, id).now_or_never().and_then(Result::ok).flatten();
+        let read = row.unwrap_or_default().read.seq;
+        let rises = raises.iter().any(|raise| matches!(raise, Raise::Read { seq, .. } if *seq > read));
+        if rises {
+            self.state().not_raised.remove(&(uid, id.clone()));
+        } else {
+            self.state().not_raised.insert((uid, id.clone()));
+        }
+    }
+
+    /// The task has read a user's row.
+    pub fn row_read(&self) {
+        if self.mutation == Some(Mutation::ReceiptedBeforeExpansion) {
+            self.apply_held_now();
+        }
+    }
+
+    /// The task has raised a head.
+    pub fn head_raised(&self) {
+        if self.mutation == Some(Mutation::OwnAfterHead) {
+            self.apply_held_now();
+        }
+    }
+
+    /// What is held is written at the latest before the task goes on to something else.
+    fn apply_held(&self) {
+        let at_once = [Mutation::OwnAfterHead, Mutation::ReceiptedBeforeExpansion];
+        if self.mutation.is_some_and(|mutation| at_once.contains(&mutation)) {
+            self.apply_held_now();
+        }
+    }
+
+    fn apply_held_now(&self) {
+        let held = std::mem::take(&mut self.state().held);
+        for (uid, id, raise) in held {
+            let _ = self.world.truth.raise(uid, &id, &[raise]).now_or_never();
+        }
+    }
+
+    /// Writes what is held for good, at the end.
+    pub fn finish(&self) {
+        self.apply_held_now();
+    }
+}
+
+/// With the newest switch to off, while it is in force, at the end of time: nothing is stored any more, and
+/// the tally and its version stay as they are.
+fn dropping_while_off(mut member: Member) -> Member {
+    if member.switches.since(true).is_none() {
+        let last = member.switches.iter().last().copied();
+        let switches: UserSwitches = member
+            .switches
+            .iter()
+            .map(|switch| match last {
+                Some(last) if last == *switch => {
+                    Switch { occurred_at: TimeMs::saturating(u64::MAX), ..*switch }
+                }
+                _ => *switch,
+            })
+            .collect();
+        member.switches = switches;
+    }
+    member
+}
+
+fn fact<F: Fact>(key: Option<&[u8]>, payload: &[u8]) -> Option<F> {
+    decode(key, payload).ok()
+}
+
+/// The mark in a payload, whatever its key.
+#[must_use]
+pub fn mark_of(record: &Record) -> Option<MarkFact> {
+    fact(record.key.as_deref(), &record.payload)
+}

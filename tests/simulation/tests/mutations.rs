@@ -1,0 +1,71 @@
+//! The simulation can fail: each rule of the design, left out at the ports, is noticed.
+
+use readmark_simulation::Mutation;
+use readmark_simulation::seeds::run_seeds;
+
+/// Seeds tried for one rule.
+const SEEDS: u64 = 1_500;
+/// Faults after which it is clear.
+const ENOUGH: usize = 3;
+
+fn goes_red(mutation: Mutation) {
+    let report = run_seeds(0, SEEDS, Some(mutation), ENOUGH);
+    let first = report.faults.first().and_then(|(_, violations)| violations.first());
+    println!("{mutation:?} left out: {report}; {first:?}");
+    assert!(!report.faults.is_empty(), "{mutation:?} left out, and nobody noticed: {report}");
+}
+
+#[test]
+fn announce_only_what_is_new() {
+    goes_red(Mutation::AnnounceOnlyNew);
+}
+
+#[test]
+fn no_late_message_rule() {
+    goes_red(Mutation::NoLateMessageRule);
+}
+
+#[test]
+fn no_recount() {
+    goes_red(Mutation::NoRecount);
+}
+
+#[test]
+fn drop_by_the_switch_in_force() {
+    goes_red(Mutation::DropBySwitchInForce);
+}
+
+#[test]
+fn store_the_offset_before_the_work() {
+    goes_red(Mutation::OffsetBeforeWork);
+}
+
+#[test]
+fn raise_own_after_the_head() {
+    goes_red(Mutation::OwnAfterHead);
+}
+
+#[test]
+fn write_claimed_after_the_messages_were_looked_at() {
+    goes_red(Mutation::ClaimedAfterLook);
+}
+
+#[test]
+fn use_a_roster_older_than_the_message() {
+    goes_red(Mutation::RosterNotReadAgain);
+}
+
+#[test]
+fn write_receipted_before_the_expansion() {
+    goes_red(Mutation::ReceiptedBeforeExpansion);
+}
+
+#[test]
+fn recount_with_an_old_read_array() {
+    goes_red(Mutation::RecountWithOldArray);
+}
+
+#[test]
+fn tell_only_marks_that_rise() {
+    goes_red(Mutation::TellOnlyRaisedMarks);
+}
