@@ -42,7 +42,7 @@ fn uids(first: u64, last: u64) -> Vec<Uid> {
     (first..=last).map(|n| Uid::new(n).unwrap()).collect()
 }
 
-async fn write(store: &EmbeddedStore, id: &ConversationId, n: u64, expires_at: TimeMs, chunks: u16) {
+async fn write_message(store: &EmbeddedStore, id: &ConversationId, n: u64, expires_at: TimeMs) {
     let message = Message {
         conversation_id: id.clone(),
         seq: seq(n),
@@ -50,9 +50,12 @@ async fn write(store: &EmbeddedStore, id: &ConversationId, n: u64, expires_at: T
         sender_uid: Uid::new(7).unwrap(),
         sent_at: TimeMs::ZERO,
         countable: true,
-        chunks,
+        chunks: 1,
     };
     store.write_messages(&[(message, expires_at)]).await.unwrap();
+}
+
+async fn add_readers(store: &EmbeddedStore, id: &ConversationId, n: u64, expires_at: TimeMs, chunks: u16) {
     let add = ReadArrayAdd {
         conversation_id: id.clone(),
         seq: seq(n),
@@ -61,6 +64,11 @@ async fn write(store: &EmbeddedStore, id: &ConversationId, n: u64, expires_at: T
         readers: uids(1, 40),
     };
     store.add_readers(&[add]).await.unwrap();
+}
+
+async fn write(store: &EmbeddedStore, id: &ConversationId, n: u64, expires_at: TimeMs, chunks: u16) {
+    write_message(store, id, n, expires_at).await;
+    add_readers(store, id, n, expires_at, chunks).await;
 }
 
 #[tokio::test]
@@ -191,4 +199,17 @@ async fn opening_a_known_store_writes_nothing() {
     let store = EmbeddedStore::open(engine.clone(), Arc::new(move || clock.now())).await.unwrap();
     assert_eq!(engine.counts().jobs_total, 0, "so that a store on a full disk can be opened and read");
     assert_eq!(store.conversation(&ConversationId::new("c").unwrap()).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_message_without_readers_and_readers_without_message_are_swept() {
+    let directory = tempfile::tempdir().unwrap();
+    let clock = Arc::new(ManualClock::default());
+    let store = open(directory.path(), &clock).await;
+    let (with_message, with_readers) = (ConversationId::new("m").unwrap(), ConversationId::new("r").unwrap());
+    write_message(&store, &with_message, 1, clock.now().plus_ms(HOUR_MS)).await;
+    add_readers(&store, &with_readers, 1, clock.now().plus_ms(HOUR_MS), 1).await;
+    clock.advance_ms(3 * HOUR_MS).await;
+    let swept = sweep_all(&store, clock.now(), 10).await.0;
+    assert_eq!(swept, Swept { messages: 1, chunks: 1, more: false });
 }

@@ -103,6 +103,8 @@ async fn joined_is_a_maximum(s: Subject) {
     for (n, joined, expected) in [(1, 5, 5), (3, 9, 9), (2, 7, 9), (4, 8, 9), (5, Seq::MAX, Seq::MAX)] {
         s.store.change_members(&id, &[join(uid, n, joined)]).await.unwrap();
         assert_eq!(member(&s, &id, uid).await.joined, seq(expected), "joined by order {n}");
+        let of_user = s.store.user_conversation(uid, &id).await.unwrap().expect("the user's row");
+        assert_eq!(of_user.joined, seq(expected), "joined by order {n}, in the user's row");
     }
 }
 
