@@ -54,26 +54,31 @@ pub fn app(parts: &AppParts, calls: Router, operation: Option<OperationParts>) -
     };
     let mut router =
         calls.layer(from_fn_with_state(gate, authenticate)).layer(from_fn_with_state(shed, bound));
-    if let Some(cors) = cors(&settings.allowed_origins)? {
-        router = router.layer(cors);
-    }
     if let Some(operation) = operation {
         router = router.merge(operation::routes(operation));
     }
-    Ok(router
+    router = router
         .fallback(async || Problem::new(Kind::NoSuchRoute, "no such path; see /openapi.json"))
         .method_not_allowed_fallback(async || {
             Problem::new(Kind::MethodNotAllowed, "no such method on this path")
-        })
-        .layer(from_fn_with_state(parts.metrics.clone(), metrics::count)))
+        });
+    if let Some(cors) = cors(&settings.allowed_origins)? {
+        router = router.layer(cors);
+    }
+    Ok(router.layer(from_fn_with_state(parts.metrics.clone(), metrics::count)))
 }
 
 fn cors(origins: &[String]) -> Result<Option<CorsLayer>, String> {
     if origins.is_empty() {
         return Ok(None);
     }
-    let parse = |origin: &String| {
-        origin.parse::<HeaderValue>().map_err(|_| format!("allowed origin {origin:?} is no header value"))
+    let parse = |origin: &String| match origin.parse::<HeaderValue>() {
+        Ok(value) if value.to_str().is_ok_and(|text| text.contains("://") && !text.contains('*')) => {
+            Ok(value)
+        }
+        Ok(_) | Err(_) => {
+            Err(format!("allowed origin {origin:?} is none: name each one, as in https://chat.example"))
+        }
     };
     let origins: Vec<HeaderValue> = origins.iter().map(parse).collect::<Result<_, _>>()?;
     let exposed: [HeaderName; 2] = [header::AGE, header::RETRY_AFTER];

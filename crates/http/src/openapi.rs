@@ -54,7 +54,8 @@ pub fn openapi(pieces: impl IntoIterator<Item = OpenApi>) -> OpenApi {
     components.schemas.insert("Problem".to_owned(), schema_of::<ProblemBody>());
     components.responses.insert("Problem".to_owned(), RefOr::T(problem()));
     let base = OpenApiBuilder::new().info(info).components(Some(components)).build();
-    pieces.into_iter().fold(base, OpenApi::merge_from)
+    let own = <crate::operation::Piece as utoipa::OpenApi>::openapi();
+    pieces.into_iter().chain([own]).fold(base, OpenApi::merge_from)
 }
 
 impl<'r> utoipa::ToResponse<'r> for ProblemBody {

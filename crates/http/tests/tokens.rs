@@ -106,7 +106,8 @@ fn bad_tokens_are_refused() {
     };
     let good = hs256(&good_claims());
     assert!(verifier.verify(&good, now()).is_ok(), "the token that the bad ones are made from");
-    let unsigned = |alg: &str| format!("{}.{}.", part(&json!({"alg": alg, "typ": "JWT"})), part(&good_claims()));
+    let unsigned =
+        |alg: &str| format!("{}.{}.", part(&json!({"alg": alg, "typ": "JWT"})), part(&good_claims()));
     let other_key = jsonwebtoken::encode(
         &Header::new(Algorithm::HS256),
         &good_claims(),
@@ -119,9 +120,12 @@ fn bad_tokens_are_refused() {
         &EncodingKey::from_secret(jwks.as_bytes()),
     )
     .unwrap();
-    let hs512 =
-        jsonwebtoken::encode(&Header::new(Algorithm::HS512), &good_claims(), &EncodingKey::from_secret(SECRET))
-            .unwrap();
+    let hs512 = jsonwebtoken::encode(
+        &Header::new(Algorithm::HS512),
+        &good_claims(),
+        &EncodingKey::from_secret(SECRET),
+    )
+    .unwrap();
     let (head, rest) = good.split_once('.').unwrap();
     let (_, signature) = rest.split_once('.').unwrap();
     let other_claims =
@@ -176,7 +180,10 @@ fn public_keys_check_their_own_algorithm() {
         ("another key", with_kid(Algorithm::EdDSA, Some("ed-1"), &other)),
         ("an unknown kid", with_kid(Algorithm::EdDSA, Some("ed-2"), &eddsa)),
         ("the kid of a key of another kind", with_kid(Algorithm::EdDSA, Some("rsa-1"), &eddsa)),
-        ("an algorithm of the same key that is not accepted", with_kid(Algorithm::RS512, Some("rsa-1"), &rs256)),
+        (
+            "an algorithm of the same key that is not accepted",
+            with_kid(Algorithm::RS512, Some("rsa-1"), &rs256),
+        ),
         ("a secret, where none is configured", hs256(&good_claims())),
     ] {
         assert_eq!(verifier.verify(&token, now()), Err(AuthError::WrongKey), "{what}");
@@ -185,7 +192,8 @@ fn public_keys_check_their_own_algorithm() {
 
 #[test]
 fn keys_that_can_t_be_used_are_named() {
-    let bad = |secret: Option<&[u8]>, jwks: Option<&str>| Verifier::new(secret, jwks).err().map(|e| e.to_string());
+    let bad =
+        |secret: Option<&[u8]>, jwks: Option<&str>| Verifier::new(secret, jwks).err().map(|e| e.to_string());
     assert!(bad(None, None).unwrap().contains("no key"));
     assert!(bad(Some(b""), None).unwrap().contains("empty"));
     assert!(bad(None, Some("{}")).unwrap().contains("no JSON Web Key Set"));

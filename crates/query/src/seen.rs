@@ -2,6 +2,8 @@
 
 use crate::access::Refusal;
 use crate::state::Query;
+use crate::unread::READS_AT_ONCE;
+use futures::FutureExt;
 use readmark_domain::counting::{Message, MessageFlags, Roster, Tally};
 use readmark_domain::id::{ConversationId, Seq};
 use readmark_domain::read_array::ReadArray;
@@ -9,6 +11,7 @@ use readmark_domain::register::ReceiptsMode;
 use readmark_domain::seq_ranges::SeqRanges;
 use readmark_domain::verdict::Place;
 use readmark_http::{Problem, Viewer};
+use readmark_runtime::at_once;
 use readmark_store::Conversation;
 use readmark_store::lookup::places;
 use std::collections::BTreeMap;
@@ -127,16 +130,24 @@ impl Query {
         Ok(all)
     }
 
+    async fn see_each(
+        &self,
+        viewer: Viewer,
+        asked: impl Iterator<Item = (&ConversationId, &SeqRanges)>,
+    ) -> Result<BTreeMap<ConversationId, SeenBySeq>, Problem> {
+        let looks = asked.map(|(id, seqs)| {
+            async move { Ok::<_, Problem>((id.clone(), self.see(viewer, id, seqs).await?)) }.boxed()
+        });
+        Ok(at_once::all(READS_AT_ONCE, looks.collect()).await?.into_iter().collect())
+    }
+
     /// As [`Query::see`], and what is refused is refused for sure.
     pub(crate) async fn see_for_sure(
         &self,
         viewer: Viewer,
         asked: &BTreeMap<ConversationId, SeqRanges>,
     ) -> Result<BTreeMap<ConversationId, SeenBySeq>, Problem> {
-        let mut all = BTreeMap::new();
-        for (id, seqs) in asked {
-            all.insert(id.clone(), self.see(viewer, id, seqs).await?);
-        }
+        let mut all = self.see_each(viewer, asked.iter()).await?;
         let doubtful = |seen: &SeenBySeq| {
             seen.values().any(|one| one.as_ref().is_err_and(|refusal| refusal.is_in_doubt()))
         };
@@ -146,12 +157,8 @@ impl Query {
             return Ok(all);
         }
         self.sure.of(&in_doubt).await?;
-        for id in in_doubt {
-            if let Some(seqs) = asked.get(&id) {
-                let seen = self.see(viewer, &id, seqs).await?;
-                all.insert(id, seen);
-            }
-        }
+        let again = in_doubt.iter().filter_map(|id| asked.get_key_value(id));
+        all.extend(self.see_each(viewer, again).await?);
         Ok(all)
     }
 

@@ -110,15 +110,22 @@ async fn browsers_may_call_from_configured_origins_only() {
     assert!(!other.headers.contains_key("access-control-allow-origin"));
 }
 
-fn bare(calls: Router, operation: Option<OperationParts>) -> Router {
-    let registry = operation.as_ref().map_or_else(Registry::new, |parts| parts.registry.clone());
-    let parts = AppParts {
+fn parts(registry: &Registry, settings: HttpSettings) -> AppParts {
+    AppParts {
         verifier: Arc::new(Verifier::new(Some(b"not used"), None).unwrap()),
         clock: Arc::new(SystemClock::default()),
-        settings: HttpSettings::default(),
-        metrics: HttpMetrics::new(&registry).unwrap(),
-    };
-    app(&parts, calls, operation).unwrap()
+        settings,
+        metrics: HttpMetrics::new(registry).unwrap(),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_origin_that_is_none_is_named() {
+    for origin in ["*", "https://*.example", "chat.example", "", "https://a\n.example"] {
+        let settings = HttpSettings { allowed_origins: vec![origin.to_owned()], ..HttpSettings::default() };
+        let refused = app(&parts(&Registry::new(), settings), Router::new(), None).unwrap_err();
+        assert!(refused.contains(&format!("{origin:?}")), "{refused}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -137,7 +144,9 @@ async fn readiness_says_what_is_missing() {
     let ready = async |checks: Vec<Check>| {
         let parts = OperationParts { checks, registry: Registry::new(), openapi: openapi([]) };
         let request = Request::builder().uri("/readyz").body(Body::empty()).unwrap();
-        let response = bare(Router::new(), Some(parts)).oneshot(request).await.unwrap();
+        let around = self::parts(&parts.registry, HttpSettings::default());
+        let router = app(&around, Router::new(), Some(parts)).unwrap();
+        let response = router.oneshot(request).await.unwrap();
         let status = response.status().as_u16();
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         (status, String::from_utf8(bytes.to_vec()).unwrap())

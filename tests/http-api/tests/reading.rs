@@ -280,7 +280,11 @@ async fn clearing_goes_to_the_head_that_is_known() {
         .map(|mark| match mark {
             MarkFact::Cleared(cleared) => format!("cleared {}", cleared.up_to_seq),
             MarkFact::MarkedUnread(flag) => format!("marked {}", flag.value),
-            other => panic!("{other:?}"),
+            MarkFact::ReadUpTo(_)
+            | MarkFact::Muted(_)
+            | MarkFact::UserSettings(_)
+            | MarkFact::UserErased(_)
+            | MarkFact::WatermarkImported(_) => panic!("{mark:?}"),
         })
         .collect();
     assert_eq!(told, ["cleared 6", "cleared 6", "cleared 2", "marked false"]);

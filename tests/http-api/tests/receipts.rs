@@ -6,7 +6,6 @@ use readmark_http::HttpSettings;
 use readmark_query::{DetailsVisibleTo, QuerySettings};
 use readmark_runtime::clock::Clock;
 use readmark_runtime::ports::Rules;
-use readmark_store::ConversationStore;
 use readmark_test_http_api::{Answer, Api, Token, conversation};
 use serde_json::{Value, json};
 
