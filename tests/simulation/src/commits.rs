@@ -195,13 +195,14 @@ impl Look<'_> {
         self.after(no, &format!("the tally of {seq} is not told"))
     }
 
-    /// Never to come: skipped, from before an import, or in a bucket of nothing but expired messages.
+    /// Gone, or never to come: skipped, expired by now, from before an import, or in a bucket of nothing but expired messages.
     fn is_gone(&self, id: &ConversationId, seq: Seq) -> bool {
         let (head, imported_head) = self.head(id);
         let bucket = seq.bucket();
         let buckets = now(self.world.truth.buckets(id, bucket, bucket, 1)).unwrap_or_default();
         let of_old = buckets.first().is_some_and(|b| RETENTION.is_expired(b.newest_sent_at, self.world.now()));
-        self.flags(id, seq).skipped || seq <= imported_head || (of_old && seq <= head)
+        let was_there = self.world.state().log.told.message_no.contains_key(&(id.clone(), seq));
+        self.flags(id, seq).skipped || seq <= imported_head || was_there || (of_old && seq <= head)
     }
 
     fn recount(&self, fact: &Recount) -> Held {

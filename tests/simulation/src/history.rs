@@ -232,7 +232,7 @@ impl Generator<'_> {
         let (id, base, top) = (conversation.id.clone(), conversation.base, conversation.top);
         let with_old = self.rng.chance(30);
         let old_up_to = if with_old { base + self.rng.within(1, 2) } else { 0 };
-        let mut sent = Vec::new();
+        let (mut sent, mut gone) = (Vec::new(), true);
         for n in base + 1..=top {
             if self.rng.chance(6) && n < top {
                 let to = if self.rng.chance(50) && n + 1 < top { n + 1 } else { n };
@@ -252,11 +252,15 @@ impl Generator<'_> {
             conversation.senders.insert(n, sender);
             let at_ms = if n <= old_up_to {
                 conversation.old.insert(n);
-                self.rng.pick(&[START_MS - 91 * DAY_MS, START_MS - 90 * DAY_MS + 2_000])
+                // Later ones are never older.
+                gone &= self.rng.chance(60);
+                if gone { START_MS - 91 * DAY_MS } else { START_MS - 90 * DAY_MS + 2_000 }
             } else {
                 T0_MS + (n - base) * 1_000
             };
-            sent.push(self.message(&id, n, sender, at_ms));
+            let message = self.message(&id, n, sender, at_ms);
+            // Nothing new is said about a conversation before what is that old has come.
+            if n <= old_up_to { self.first.push(message) } else { sent.push(message) }
         }
         if self.rng.chance(50) {
             self.rng.shuffle(&mut sent);
@@ -349,7 +353,7 @@ impl Generator<'_> {
             }
         }
         if self.rng.chance(5) {
-            seqs.extend(conversation.skipped.first());
+            seqs.extend(conversation.skipped.iter().find(|n| !conversation.senders.contains_key(n)));
         }
         if self.rng.chance(3) {
             seqs.insert(conversation.top + 50);

@@ -29,7 +29,9 @@ use std::task::{Context, Poll, Waker};
 use tokio_util::sync::CancellationToken;
 
 /// Steps with faults, at most.
-const WILD_STEPS: u64 = 8_000;
+const WILD_STEPS: u64 = 4_000;
+/// Crashes and losses, at most: with more, hardly anything gets done in between.
+const CRASHES: u64 = 20;
 /// Steps to come to rest, at most: more is a fault, something does not end.
 const REST_STEPS: u64 = 150_000;
 /// Moves of time without progress until parked records are made overdue.
@@ -269,7 +271,7 @@ impl Run {
     }
 
     fn disturbed(&self) -> bool {
-        self.world.state().rng.below(1_000) < self.wildness.disturb_permille
+        self.crashes < CRASHES && self.world.state().rng.below(1_000) < self.wildness.disturb_permille
     }
 
     /// Moves time on its own now and then.
