@@ -16,15 +16,7 @@ const VARIABLE_PREFIX: &str = "READMARK_";
 pub(crate) fn load(source: &Source, flags: &[(&str, String)]) -> Result<Config, Failure> {
     let figment = sources(source, flags)?;
     let mistakes = mistakes(&figment)?;
-    if mistakes.is_empty() {
-        let config: Config = figment.extract().map_err(Failure::usage)?;
-        let mistakes = check(&config);
-        if mistakes.is_empty() {
-            return Ok(config);
-        }
-        return Err(told(&mistakes));
-    }
-    Err(told(&mistakes))
+    if mistakes.is_empty() { figment.extract().map_err(Failure::usage) } else { Err(told(&mistakes)) }
 }
 
 fn told(mistakes: &[String]) -> Failure {
@@ -63,8 +55,12 @@ fn mistakes(figment: &Figment) -> Result<Vec<String>, Failure> {
     let mut mistakes = Vec::new();
     for (key, value) in leaves {
         let alone = Figment::from(Serialized::defaults(Config::default())).merge(Serialized::default(&key, &value));
-        for error in alone.extract::<Config>().err().into_iter().flatten() {
-            mistakes.push(format!("{key}{}: {}", place(figment, value.tag()), error.kind));
+        match alone.extract::<Config>() {
+            Ok(config) => mistakes.extend(check(&config)),
+            Err(errors) => {
+                let place = place(figment, value.tag());
+                mistakes.extend(errors.into_iter().map(|error| format!("{key}{place}: {}", error.kind)));
+            }
         }
     }
     Ok(mistakes)
@@ -111,9 +107,9 @@ mod tests {
 
     #[test]
     fn every_mistake_is_named_at_once() {
-        let told = of_file("listen = 'nowhere'\nspeed = 9\n[log]\npartitions = 'many'\n[receipts]\ndefault = 'loud'")
+        let told = of_file("listen = 'nowhere'\nspeed = 9\n[log]\npartitions = 'many'\n[receipts]\ndefault = 'loud'\nexpire_days = 0")
             .unwrap_err();
-        for key in ["listen", "speed", "log.partitions", "receipts.default"] {
+        for key in ["listen", "speed", "log.partitions", "receipts.default", "receipts.expire_days"] {
             assert!(told.contains(key), "{key} in {told}");
         }
     }
