@@ -45,8 +45,10 @@ impl Limiter {
         let (per_s, full) = (u64::from(self.limit.per_s).max(1), u64::from(self.limit.burst).max(1) * 1_000);
         let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
         if users.len() >= MAX_USERS && !users.contains_key(&uid) {
-            users.retain(|_, held| held.left + now_ms.saturating_sub(held.at_ms) * per_s < full);
-            if users.len() >= MAX_USERS {
+            let refilled = |held: &Allowance| now_ms.saturating_sub(held.at_ms).saturating_mul(per_s);
+            users.retain(|_, held| held.left.saturating_add(refilled(held)) < full);
+            // Half of the room, so that the next sweep is far away.
+            if users.len() > MAX_USERS / 2 {
                 users.clear();
             }
         }
