@@ -40,6 +40,8 @@ struct Plan {
     /// Greatest seq named as a message or skip: the head is raised to it.
     head: Seq,
     imported_head: Seq,
+    /// When the newest of these messages and skips happened.
+    newest: TimeMs,
 }
 
 impl Plan {
@@ -52,6 +54,7 @@ impl Plan {
         match fact {
             MessageFact::Sent(sent) => {
                 self.head = self.head.max(sent.seq);
+                self.newest = self.newest.max(sent.occurred_at);
                 if !sent.countable {
                     self.flag(sent.seq, MessageFlags { not_countable: true, ..MessageFlags::default() });
                 }
@@ -62,6 +65,7 @@ impl Plan {
             }
             MessageFact::Skipped(skipped) => {
                 self.head = self.head.max(skipped.to);
+                self.newest = self.newest.max(skipped.occurred_at);
                 for seq in skipped.range().map(|r| SeqRanges::from_ranges(vec![r])).unwrap_or_default().iter() {
                     self.flag(seq, MessageFlags { skipped: true, ..MessageFlags::default() });
                 }
@@ -130,11 +134,14 @@ async fn write(tools: &Tools, id: &ConversationId, plan: &Plan) -> Result<Vec<Me
     for page in flags.chunks(FLAGS_PER_WRITE) {
         retrier.run(|| store.add_flags(id, page)).await?;
     }
+    let mut buckets = newest_by_bucket(&plan.sent);
+    buckets.extend(passed_bucket(tools, id, plan).await?);
+    if !buckets.is_empty() {
+        retrier.run(|| store.raise_buckets(id, &buckets)).await?;
+    }
     if plan.sent.is_empty() {
         return Ok(Vec::new());
     }
-    let buckets = newest_by_bucket(&plan.sent);
-    retrier.run(|| store.raise_buckets(id, &buckets)).await?;
     let now = tools.ports.clock.now();
     let retention = tools.rules.retention;
     let chunks = chunks_for(tools.sizes.present(id).await?);
@@ -162,6 +169,15 @@ fn to_message(sent: &MessageSent, chunks: u16) -> Message {
         countable: sent.countable,
         chunks,
     }
+}
+
+/// Seqs that the head is about to pass may still come. After a pause longer than the retention their bucket
+/// holds nothing but expired messages, and they would be taken for expired too: so it is raised as well.
+async fn passed_bucket(tools: &Tools, id: &ConversationId, plan: &Plan) -> Result<Option<Bucket>, StoreError> {
+    let row = tools.retrier.run(|| tools.ports.store.conversation(id)).await?;
+    let head = row.unwrap_or_default().head;
+    let passes = head > Seq::ZERO && plan.head > head.next();
+    Ok(passes.then(|| Bucket { bucket: head.next().bucket(), newest_sent_at: plan.newest }))
 }
 
 fn newest_by_bucket(sent: &[MessageSent]) -> Vec<Bucket> {

@@ -75,7 +75,12 @@ pub fn place(seq: Seq, facts: PlaceFacts, retention: Retention, now: TimeMs) -> 
         None if seq <= facts.imported_head => Place::Expired,
         // What is beyond the head has not come yet, however old the rest of its bucket is.
         None if seq > facts.head => Place::Missing { beyond_head: true },
-        None if facts.bucket_newest_sent_at.is_some_and(|at| retention.is_expired(at, now)) => Place::Expired,
+        // Beyond the head a fresh message may follow the old ones of the same bucket.
+        None if seq <= facts.head
+            && facts.bucket_newest_sent_at.is_some_and(|at| retention.is_expired(at, now)) =>
+        {
+            Place::Expired
+        }
         None => Place::Missing { beyond_head: false },
     }
 }
@@ -199,6 +204,7 @@ mod tests {
             ("skipped", PlaceFacts { flags: skipped, ..facts(9, 0) }, Place::Skipped),
             ("a message at a skipped seq", PlaceFacts { flags: skipped, ..row(fresh) }, Place::Skipped),
             ("gone with its bucket", bucket(old, 9), Place::Expired),
+            ("beyond the head, in a bucket of old ones", bucket(old, 4), Place::Missing { beyond_head: true }),
             ("late, in a live bucket", bucket(fresh, 9), Place::Missing { beyond_head: false }),
             ("late, in an unknown bucket", facts(9, 0), Place::Missing { beyond_head: false }),
             ("beyond the head", facts(4, 0), Place::Missing { beyond_head: true }),
