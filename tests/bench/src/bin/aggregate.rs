@@ -1,4 +1,4 @@
-//! The aggregator alone, from a prepared log: receipts a second, statements and bytes per receipt.
+//! The aggregator alone, from a prepared log: receipts a second, statements per receipt.
 //!
 //! `cargo run --release -p readmark-bench --bin aggregate [-- --groups 20 --members 500 --messages 20]`
 //!
@@ -51,13 +51,11 @@ async fn main() -> Outcome<()> {
     let now = move || clock.now();
     let log_options = EmbeddedLogOptions { now: Arc::new(now), ..EmbeddedLogOptions::default() };
     let log = EmbeddedLog::open(directory.path().join("log.redb"), log_options).await?;
-    let store_file = directory.path().join("store.redb");
-    let engine = Engine::open(store_file.clone(), &EngineOptions::default())?;
+    let engine = Engine::open(directory.path().join("store.redb"), &EngineOptions::default())?;
     let store = EmbeddedStore::open(engine.clone(), Arc::new(now)).await?;
     let ports = Ports { log: Arc::new(log.clone()), store: Arc::new(store.clone()), clock: Arc::new(clock) };
     let rules = Rules::default();
     let receipts = prepare(&size, &ports, &store).await?;
-    let prepared_bytes = std::fs::metadata(&store_file)?.len();
 
     let registry = prometheus::Registry::new();
     let metrics = AggregatorMetrics::register(&registry)?;
@@ -78,13 +76,11 @@ async fn main() -> Outcome<()> {
     let written = metrics.flush_receipts_total.get();
     assert_eq!(written, receipts, "every receipt must be written exactly once");
     engine.close().await?;
-    let bytes = std::fs::metadata(&store_file)?.len().saturating_sub(prepared_bytes);
     println!("receipts              {receipts}");
     println!("seconds               {seconds:.2}");
     println!("receipts/s            {:.0}", receipts as f64 / seconds);
     println!("statements/receipt    {:.4}", metrics.flush_statements_total.get() as f64 / receipts as f64);
     println!("message_read records  {}", metrics.message_read_total.get());
-    println!("store bytes/receipt   {:.1}", bytes as f64 / receipts as f64);
     log.close().await?;
     Ok(())
 }
