@@ -45,7 +45,8 @@ fn walk(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
 /// The product's sources, without their unit tests.
 #[must_use]
 pub fn product_sources() -> Vec<String> {
-    let sources = files("crates", ".rs").into_iter().filter(|path| path.components().any(|c| c.as_os_str() == "src"));
+    let sources =
+        files("crates", ".rs").into_iter().filter(|path| path.components().any(|c| c.as_os_str() == "src"));
     let without_tests = |text: String| text.split("#[cfg(test)]").next().unwrap_or_default().to_owned();
     sources.map(|path| without_tests(std::fs::read_to_string(path).expect("a source"))).collect()
 }
@@ -83,5 +84,10 @@ pub fn readmark(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
         command.env_remove(name);
     }
     let variables = variables.iter().copied();
-    command.args(arguments).current_dir(folder.path()).envs(variables).output().expect("readmark can be started")
+    command
+        .args(arguments)
+        .current_dir(folder.path())
+        .envs(variables)
+        .output()
+        .expect("readmark can be started")
 }

@@ -54,7 +54,11 @@ async fn seed(server: &Server) {
     }));
     server.as_service().events(&events).await;
     let read = json!({"up_to_seq": "2"});
-    let _ = server.as_user(8, "phone").post_until_answered("/v1/conversations/lunch/read", &read).await.expect(202);
+    let _ = server
+        .as_user(8, "phone")
+        .post_until_answered("/v1/conversations/lunch/read", &read)
+        .await
+        .expect(202);
     let ann = server.as_user(7, "laptop");
     wait_until(DEADLINE, "Bob to be counted", || async {
         let reply = ann.get_until_answered("/v1/conversations/lunch/messages/2/receipt").await;
@@ -77,7 +81,8 @@ fn run(line: &str, folder: &Path) -> String {
         command.env_remove(name);
     }
     let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
-    let output = command.args(["-c", &format!("{{ {line}\n}} 2>&1")]).env("PATH", path).current_dir(folder).output();
+    let output =
+        command.args(["-c", &format!("{{ {line}\n}} 2>&1")]).env("PATH", path).current_dir(folder).output();
     String::from_utf8(output.expect("sh can be started").stdout).expect("text")
 }
 
@@ -110,6 +115,9 @@ async fn the_commands_print_what_the_page_says() {
     if masked(page) != masked(&document) {
         let kept = std::env::temp_dir().join("readmark-cli.md");
         std::fs::write(&kept, page).unwrap();
-        panic!("docs/cli.md is old; what the commands print now is in {}: compare and copy it", kept.display());
+        panic!(
+            "docs/cli.md is old; what the commands print now is in {}: compare and copy it",
+            kept.display()
+        );
     }
 }

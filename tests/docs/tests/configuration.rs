@@ -43,7 +43,9 @@ fn known(section: &str) -> BTreeSet<String> {
     let told = stderr(&readmark(&["config", "check"], &[(&format!("READMARK_{prefix}NO_SUCH_KEY"), "1")]));
     let (_, expected) = told.split_once("expected").unwrap_or_else(|| panic!("{section}: {told}"));
     let words = expected.split('`').map(str::trim).filter(|word| {
-        !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c == '_') && !["one", "or"].contains(word)
+        !word.is_empty()
+            && word.chars().all(|c| c.is_ascii_lowercase() || c == '_')
+            && !["one", "or"].contains(word)
     });
     words.map(str::to_owned).collect()
 }
@@ -51,7 +53,8 @@ fn known(section: &str) -> BTreeSet<String> {
 #[test]
 fn the_keys_are_those_of_the_program() {
     let documented: BTreeSet<String> = rows().into_iter().map(|row| row.key).collect();
-    let sections: BTreeSet<&str> = documented.iter().filter_map(|key| key.split_once('.')).map(|(s, _)| s).collect();
+    let sections: BTreeSet<&str> =
+        documented.iter().filter_map(|key| key.split_once('.')).map(|(s, _)| s).collect();
     let mut real = BTreeSet::new();
     for top in known("") {
         if sections.contains(top.as_str()) {
@@ -122,7 +125,8 @@ fn the_variables_and_ranges_are_those_of_the_program() {
 #[test]
 fn the_example_is_sound() {
     let document = text("docs/configuration.md");
-    let example = document.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let example =
+        document.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("readmark.toml");
     std::fs::write(&file, example).unwrap();

@@ -8,8 +8,10 @@ use std::collections::BTreeSet;
 fn words() -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     for source in product_sources() {
-        let of_roles = source.split("Reason::new(").skip(1).filter_map(|rest| rest.trim_start().strip_prefix('"'));
-        let decode = source.split("const fn reason(&self)").nth(1).and_then(|rest| rest.split("\n    }\n").next());
+        let of_roles =
+            source.split("Reason::new(").skip(1).filter_map(|rest| rest.trim_start().strip_prefix('"'));
+        let decode =
+            source.split("const fn reason(&self)").nth(1).and_then(|rest| rest.split("\n    }\n").next());
         let of_decode = decode.unwrap_or_default().split("=> \"").skip(1);
         words.extend(of_roles.chain(of_decode).filter_map(|rest| rest.split('"').next()).map(str::to_owned));
     }

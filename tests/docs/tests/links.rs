@@ -7,7 +7,8 @@ use std::path::Path;
 /// Targets of `[…](…)` outside code blocks, without outside addresses.
 fn links(document: &str) -> Vec<&str> {
     let outside_code = document.split("```").step_by(2);
-    let targets = outside_code.flat_map(|text| text.split("](").skip(1)).filter_map(|rest| rest.split(')').next());
+    let targets =
+        outside_code.flat_map(|text| text.split("](").skip(1)).filter_map(|rest| rest.split(')').next());
     targets.filter(|target| !target.contains("://")).collect()
 }
 
@@ -15,7 +16,8 @@ fn links(document: &str) -> Vec<&str> {
 fn has_anchor(document: &str, anchor: &str) -> bool {
     document.lines().filter(|line| line.starts_with('#')).any(|line| {
         let words = line.trim_start_matches('#').trim().to_lowercase();
-        let kept: String = words.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_')).collect();
+        let kept: String =
+            words.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_')).collect();
         kept.replace(' ', "-") == anchor
     })
 }
