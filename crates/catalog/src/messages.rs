@@ -13,7 +13,7 @@ use readmark_domain::counting::{Message, MessageFlags};
 use readmark_domain::fact::{MAX_SKIP_SEQS, MessageSent};
 use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::read_array::chunks_for;
-use readmark_domain::seq_ranges::SeqRanges;
+use readmark_domain::seq_ranges::{SeqRange, SeqRanges};
 use readmark_domain::time::TimeMs;
 use readmark_events::{ConversationChanged, HeadMessage};
 use readmark_log::{NewRecord, Record};
@@ -40,7 +40,9 @@ struct Plan {
     /// Greatest seq named as a message or skip: the head is raised to it.
     head: Seq,
     imported_head: Seq,
-    /// When the newest of these messages and skips happened.
+    /// Seqs named as messages or skips.
+    named: Vec<SeqRange>,
+    /// When the newest of them happened.
     newest: TimeMs,
 }
 
@@ -54,6 +56,7 @@ impl Plan {
         match fact {
             MessageFact::Sent(sent) => {
                 self.head = self.head.max(sent.seq);
+                self.named.extend(SeqRange::new(sent.seq, sent.seq));
                 self.newest = self.newest.max(sent.occurred_at);
                 if !sent.countable {
                     self.flag(sent.seq, MessageFlags { not_countable: true, ..MessageFlags::default() });
@@ -65,6 +68,7 @@ impl Plan {
             }
             MessageFact::Skipped(skipped) => {
                 self.head = self.head.max(skipped.to);
+                self.named.extend(skipped.range());
                 self.newest = self.newest.max(skipped.occurred_at);
                 for seq in skipped.range().map(|r| SeqRanges::from_ranges(vec![r])).unwrap_or_default().iter() {
                     self.flag(seq, MessageFlags { skipped: true, ..MessageFlags::default() });
@@ -135,7 +139,7 @@ async fn write(tools: &Tools, id: &ConversationId, plan: &Plan) -> Result<Vec<Me
         retrier.run(|| store.add_flags(id, page)).await?;
     }
     let mut buckets = newest_by_bucket(&plan.sent);
-    buckets.extend(passed_bucket(tools, id, plan).await?);
+    buckets.extend(passed_buckets(tools, id, plan).await?);
     if !buckets.is_empty() {
         retrier.run(|| store.raise_buckets(id, &buckets)).await?;
     }
@@ -171,13 +175,19 @@ fn to_message(sent: &MessageSent, chunks: u16) -> Message {
     }
 }
 
-/// Seqs that the head is about to pass may still come. After a pause longer than the retention their bucket
-/// holds nothing but expired messages, and they would be taken for expired too: so it is raised as well.
-async fn passed_bucket(tools: &Tools, id: &ConversationId, plan: &Plan) -> Result<Option<Bucket>, StoreError> {
+/// Buckets of seqs that the head is about to pass, which may still come. After a pause longer than the
+/// retention such a bucket holds nothing but expired messages, and they would be taken for expired too.
+async fn passed_buckets(tools: &Tools, id: &ConversationId, plan: &Plan) -> Result<Vec<Bucket>, StoreError> {
     let row = tools.retrier.run(|| tools.ports.store.conversation(id)).await?;
-    let head = row.unwrap_or_default().head;
-    let passes = head > Seq::ZERO && plan.head > head.next();
-    Ok(passes.then(|| Bucket { bucket: head.next().bucket(), newest_sent_at: plan.newest }))
+    let mut head = row.unwrap_or_default().head;
+    let mut buckets = Vec::new();
+    for range in SeqRanges::from_ranges(plan.named.clone()).ranges() {
+        if head > Seq::ZERO && range.first() > head.next() {
+            buckets.push(Bucket { bucket: head.next().bucket(), newest_sent_at: plan.newest });
+        }
+        head = head.max(range.last());
+    }
+    Ok(buckets)
 }
 
 fn newest_by_bucket(sent: &[MessageSent]) -> Vec<Bucket> {

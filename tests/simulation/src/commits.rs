@@ -201,8 +201,9 @@ impl Look<'_> {
         let bucket = seq.bucket();
         let buckets = now(self.world.truth.buckets(id, bucket, bucket, 1)).unwrap_or_default();
         let of_old = buckets.first().is_some_and(|b| RETENTION.is_expired(b.newest_sent_at, self.world.now()));
-        let was_there = self.world.state().log.told.message_no.contains_key(&(id.clone(), seq));
-        self.flags(id, seq).skipped || seq <= imported_head || was_there || (of_old && seq <= head)
+        let sent_at = self.world.sent.get(&(id.clone(), seq));
+        let expired = sent_at.is_some_and(|at| RETENTION.is_expired(*at, self.world.now()));
+        self.flags(id, seq).skipped || seq <= imported_head || expired || (of_old && seq <= head)
     }
 
     fn recount(&self, fact: &Recount) -> Held {

@@ -114,6 +114,18 @@ impl History {
         let given = first.into_iter().chain(rest).collect();
         Self { given, order_source, default_receipts, jumpy }
     }
+
+    /// When each message was sent.
+    #[must_use]
+    pub fn sent(&self) -> BTreeMap<(ConversationId, Seq), TimeMs> {
+        let messages = self.given.iter().filter_map(|given| match &given.what {
+            What::Conversation(ConversationFact::MessageSent(sent)) => {
+                Some(((sent.conversation_id.clone(), sent.seq), sent.occurred_at))
+            }
+            _ => None,
+        });
+        messages.collect()
+    }
 }
 
 impl Generator<'_> {

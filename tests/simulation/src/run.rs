@@ -147,7 +147,7 @@ pub fn run(options: Options) -> Outcome {
         retention: RETENTION,
         order_source: history.order_source,
     };
-    let world = World::new(rng, log, history.order_source, options.traced);
+    let world = World::new(rng, log, history.order_source, history.sent(), options.traced);
     let mut run = Run {
         world,
         options,

@@ -5,6 +5,7 @@
 
 use crate::log::LogState;
 use crate::rng::Rng;
+use readmark_domain::id::{ConversationId, Seq};
 use readmark_domain::time::{OrderSource, TimeMs};
 use readmark_store::memory::MemoryStore;
 use std::collections::BTreeMap;
@@ -70,6 +71,8 @@ pub struct World {
     state: Mutex<State>,
     /// Where the order of facts about members, policy and closing comes from.
     pub order_source: OrderSource,
+    /// When each message was or will be sent.
+    pub sent: BTreeMap<(ConversationId, Seq), TimeMs>,
     /// The store behind all simulated stores.
     pub truth: Arc<MemoryStore>,
 }
@@ -77,7 +80,13 @@ pub struct World {
 impl World {
     /// At the start of time.
     #[must_use]
-    pub fn new(rng: Rng, log: LogState, order_source: OrderSource, traced: bool) -> Arc<Self> {
+    pub fn new(
+        rng: Rng,
+        log: LogState,
+        order_source: OrderSource,
+        sent: BTreeMap<(ConversationId, Seq), TimeMs>,
+        traced: bool,
+    ) -> Arc<Self> {
         let now_ms = Arc::new(AtomicU64::new(0));
         let clock = now_ms.clone();
         let now = Arc::new(move || TimeMs::saturating(START_MS + clock.load(Ordering::Relaxed)));
@@ -91,7 +100,7 @@ impl World {
             trace: traced.then(Vec::new),
             log,
         };
-        Arc::new(Self { now_ms, order_source, state: Mutex::new(state), truth: Arc::new(MemoryStore::new(now)) })
+        Arc::new(Self { now_ms, order_source, sent, state: Mutex::new(state), truth: Arc::new(MemoryStore::new(now)) })
     }
 
     /// The state; one thread runs a world, so that nobody ever waits here.
