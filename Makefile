@@ -3,6 +3,7 @@
 # PROFILE=release builds `make up` with all optimisations: slower to build, for measuring.
 
 CARGO ?= cargo
+TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
 
 .DEFAULT_GOAL := help
 .PHONY: help up test check bench services fmt
@@ -25,8 +26,12 @@ check: ## formatting, lints, the policy of dependencies, schemas and documents
 	$(CARGO) test --locked --package readmark-test-http-api --test openapi
 	$(CARGO) test --locked --package readmark-test-docs
 
-bench: ## measure: the log and the store on this machine
+bench: ## measure on this machine: log, store, aggregator, latency, seeds a second
 	$(CARGO) bench --locked --workspace --bench '*'
+	$(CARGO) build --locked --release --package readmark --package readmark-bench --package readmark-simulation
+	$(TARGET)/release/aggregate
+	READMARK_BIN=$(TARGET)/release/readmark $(TARGET)/release/latency
+	$(TARGET)/release/readmark-simulation
 
 services: ## say which outside parts the tests need, and whether they run
 	@scripts/services status
