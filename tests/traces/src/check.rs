@@ -28,8 +28,10 @@ pub async fn check_answers(server: &Server, trace: &Trace) {
         })
         .await;
     }
-    wait_until(WITHIN, &format!("the unread in {id}"), || async { none_wrong(wrong_unread(server, trace).await?) })
-        .await;
+    wait_until(WITHIN, &format!("the unread in {id}"), || async {
+        none_wrong(wrong_unread(server, trace).await?)
+    })
+    .await;
     for page in pages {
         let wrong = wrong_counts(server, id, page).await.expect("the server answers");
         none_wrong(wrong).unwrap_or_else(|seen| panic!("right before, now wrong: {seen}"));
@@ -47,7 +49,8 @@ fn summary(wrong: &[String]) -> String {
 
 async fn wrong_counts(server: &Server, id: &str, page: &[ExpectedMessage]) -> Result<Vec<String>, String> {
     let asked: Vec<Value> = page.iter().map(|m| json!({"conversation_id": id, "seq": m.seq})).collect();
-    let reply = server.as_service().try_send("POST", "/v1/receipts/query", &json!({"messages": asked})).await?;
+    let reply =
+        server.as_service().try_send("POST", "/v1/receipts/query", &json!({"messages": asked})).await?;
     let answer = reply.json();
     let receipts = answer["receipts"].as_array().ok_or_else(|| reply.to_string())?;
     let mut wrong = Vec::new();
