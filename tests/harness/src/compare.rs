@@ -75,10 +75,25 @@ async fn wrong_unread(server: &Server, oracle: &Oracle) -> Result<Vec<String>, S
     Ok(wrong)
 }
 
-/// Compares what the senders' devices show with the oracle: every message that somebody has read must have
-/// been told, and what was told must be right. Only for conversations of up to 1,000 messages, of which every
-/// change is told. Of a recall the IM tells its devices itself.
-pub fn check_devices(devices: &Devices, oracle: &Oracle) {
+/// Waits until the senders' devices show what the oracle says, without any further ack: every message that
+/// somebody has read must have been told, and what was told must be right. Only for conversations of up to
+/// 1,000 messages, of which every change is told. Of a recall the IM tells its devices itself.
+pub async fn wait_for_devices(server: &Server, oracle: &Oracle) {
+    wait_until(WITHIN, "the devices to show what the oracle says", || async {
+        let mut devices = Devices::default();
+        server.topic("read-changed").await.iter().for_each(|record| devices.told(&record.json()));
+        let wrong = wrong_devices(&devices, oracle);
+        let shown = wrong.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join("; ");
+        if wrong.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{} devices are wrong, first: {shown}", wrong.len()))
+        }
+    })
+    .await;
+}
+
+fn wrong_devices(devices: &Devices, oracle: &Oracle) -> Vec<String> {
     let mut wrong = Vec::new();
     for id in oracle.conversations() {
         for seq in oracle.messages(id).filter(|seq| !oracle.is_recalled(id, *seq)) {
@@ -90,6 +105,5 @@ pub fn check_devices(devices: &Devices, oracle: &Oracle) {
             }
         }
     }
-    let shown = wrong.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join("; ");
-    assert!(wrong.is_empty(), "{} devices are wrong, first: {shown}", wrong.len());
+    wrong
 }

@@ -24,7 +24,7 @@ mod wait;
 
 pub use binary::binary;
 pub use caller::Caller;
-pub use compare::{check_devices, wait_for_answers};
+pub use compare::{wait_for_answers, wait_for_devices};
 pub use kills::while_killing;
 pub use reply::Reply;
 pub use server::{DataDir, Options, Server, Start};

@@ -15,8 +15,10 @@ use std::sync::{Arc, Mutex};
 
 /// The load's facts begin this far in the past, so that none of them lies in the future.
 const STARTED_BEFORE_NOW_MS: u64 = 600_000;
-/// Users are numbered from here.
+/// Users of a load are numbered from here.
 const FIRST_UID: u64 = 500;
+/// Loads of different seeds have users and conversations of their own, so that they can run on one server.
+const UIDS_PER_SEED: u64 = 10_000;
 /// Most messages in one ack.
 const MAX_ACKED: usize = 5;
 
@@ -41,7 +43,8 @@ pub async fn run(server: &Server, seed: u64, size: LoadSize) -> Oracle {
             server: server.clone(),
             backend: server.as_service(),
             rng: StdRng::seed_from_u64(seed.wrapping_mul(1_000).wrapping_add(number)),
-            conversation_id: format!("load-{number}"),
+            conversation_id: format!("load-{seed}-{number}"),
+            first_uid: FIRST_UID + seed * UIDS_PER_SEED,
             users: size.users,
             clock: Arc::clone(&clock),
             oracle: Arc::clone(&oracle),
@@ -65,6 +68,7 @@ struct Worker {
     backend: Caller,
     rng: StdRng,
     conversation_id: String,
+    first_uid: u64,
     users: u64,
     clock: Arc<AtomicU64>,
     oracle: Arc<Mutex<Oracle>>,
@@ -79,7 +83,7 @@ struct Worker {
 
 impl Worker {
     async fn run(&mut self, steps: u64) {
-        let members: Vec<u64> = (0..self.users).map(|n| FIRST_UID + n).collect();
+        let members: Vec<u64> = (0..self.users).map(|n| self.first_uid + n).collect();
         let joins = members.into_iter().map(|uid| self.join(uid)).collect();
         self.tell(joins).await;
         for _ in 0..steps {
@@ -161,7 +165,7 @@ impl Worker {
     }
 
     async fn change_roster(&mut self) {
-        let uid = FIRST_UID + self.rng.random_range(0..self.users);
+        let uid = self.first_uid + self.rng.random_range(0..self.users);
         let event = match self.present.remove(&uid) {
             Some(_) => {
                 self.event("member_left", json!({"uid": uid.to_string(), "at_seq": self.head.to_string()}))
@@ -172,7 +176,7 @@ impl Worker {
     }
 
     async fn switch_receipts(&mut self) {
-        let uid = FIRST_UID + self.rng.random_range(0..self.users);
+        let uid = self.first_uid + self.rng.random_range(0..self.users);
         let on: bool = self.rng.random();
         let mut event = self.event("user_settings", json!({"uid": uid.to_string(), "receipts": on}));
         event.as_object_mut().expect("an event is an object").remove("conversation_id");

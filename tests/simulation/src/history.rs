@@ -94,6 +94,17 @@ fn given<F: Fact + Clone>(fact: &F, what: impl FnOnce(F) -> What) -> Given {
     Given { record, what: what(fact.clone()) }
 }
 
+impl Given {
+    fn says_sent(&self, id: &ConversationId, seq: Seq) -> bool {
+        match &self.what {
+            What::Conversation(ConversationFact::MessageSent(sent)) => {
+                sent.conversation_id == *id && sent.seq == seq
+            }
+            _ => false,
+        }
+    }
+}
+
 impl History {
     /// The history of a seed.
     pub fn generate(rng: &mut Rng) -> Self {
@@ -206,18 +217,39 @@ impl Generator<'_> {
             self.policy(&id, ReceiptsMode::Full, at, T0_MS - 1_000);
             self.next_policy += 1;
         }
+        let mut late = Vec::new();
         for who in 1..=self.users {
-            if self.rng.chance(85) {
+            if self.rng.chance(80) {
                 let at_seq = if self.rng.chance(85) { base } else { base + self.rng.below(3) };
                 let join = given(&self.join(&id, who, at_seq, Some(0)), What::Conversation);
                 if self.rng.chance(90) { self.first.push(join) } else { self.put(join) }
+            } else if self.rng.chance(70) {
+                late.push(who);
             }
         }
         if self.rng.chance(20) {
             self.import(&mut conversation);
         }
         self.messages(&mut conversation);
+        for who in late {
+            self.late_join(&conversation, who);
+        }
         conversation
+    }
+
+    /// A first join right before some message.
+    fn late_join(&mut self, conversation: &Conversation, who: u64) {
+        let numbers: Vec<u64> = conversation.senders.keys().copied().collect();
+        if numbers.is_empty() {
+            return;
+        }
+        let n = self.rng.pick(&numbers);
+        let join = given(&self.join(&conversation.id, who, n - 1, Some(1)), What::Conversation);
+        let is_sent = |given: &Given| given.says_sent(&conversation.id, seq(n));
+        match self.rest.iter().position(is_sent) {
+            Some(at) => self.rest.insert(at, join),
+            None => self.put(join),
+        }
     }
 
     /// Members, heads and watermarks of before come before the first live read.
@@ -521,13 +553,7 @@ impl Generator<'_> {
 
     /// Another message at a known seq, after it.
     fn conflict(&mut self, id: &ConversationId, n: u64, sender: u64) {
-        let is_original = |given: &Given| match &given.what {
-            What::Conversation(ConversationFact::MessageSent(sent)) => {
-                sent.conversation_id == *id && sent.seq == seq(n)
-            }
-            _ => false,
-        };
-        let Some(at) = self.rest.iter().position(is_original) else { return };
+        let Some(at) = self.rest.iter().position(|given| given.says_sent(id, seq(n))) else { return };
         let mut bad = self.message(id, n, sender % self.users + 1, T0_MS);
         if let What::Conversation(ConversationFact::MessageSent(sent)) = &bad.what {
             let other = MessageSent { msg_id: MsgId::new(n + 2_000).unwrap_or_default(), ..sent.clone() };

@@ -30,6 +30,8 @@ pub struct Marks {
     pub read_at_least: u64,
     /// Everything asked that may raise it.
     pub read_at_most: u64,
+    /// An ack names a message that expires: what becomes of it depends on when it is looked at.
+    pub vague: bool,
     /// Greatest "read up to".
     pub claimed: u64,
     /// Greatest clear.
@@ -226,6 +228,7 @@ impl Truth {
             match sent {
                 Some(sent) if sent.expired => {
                     self.may_be_dead.insert(number);
+                    marks.vague = true;
                 }
                 Some(sent) => {
                     marks.read_at_least = marks.read_at_least.max(n);

@@ -96,7 +96,6 @@ struct Task {
     role: RoleKind,
     future: RoleFuture,
     stop: CancellationToken,
-    tap: Arc<Tap>,
     /// Port calls left to a zombie; `None` for a living member.
     zombie_calls: Option<u64>,
 }
@@ -308,7 +307,7 @@ impl Run {
                 self.tasks[at].zombie_calls = Some(calls);
                 self.world.state().log.make_zombie(id);
             }
-            75..87 => {
+            75..83 => {
                 self.world.note(|| format!("task {id} {role:?} is stopped"));
                 self.tasks[at].stop.cancel();
             }
@@ -322,10 +321,7 @@ impl Run {
     }
 
     fn drop_task(&mut self, at: usize) {
-        let task = self.tasks.swap_remove(at);
-        let tap = task.tap.clone();
-        drop(task);
-        tap.finish();
+        drop(self.tasks.swap_remove(at));
     }
 
     /// Starts members until every group has as many as it should.
@@ -353,7 +349,7 @@ impl Run {
             self.world.violation("metrics can't be registered".to_owned());
             return;
         };
-        self.tasks.push(Task { id, role, future, stop, tap, zombie_calls: None });
+        self.tasks.push(Task { id, role, future, stop, zombie_calls: None });
         self.world.note(|| format!("task {id} {role:?} starts"));
         self.poll(self.tasks.len() - 1);
     }

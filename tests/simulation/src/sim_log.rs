@@ -181,6 +181,7 @@ impl Consumer for SimConsumer {
 
     async fn commit(&mut self, positions: &[(TopicPartition, Offset)]) -> Result<(), LogError> {
         self.log.world.gate(Ready::Now).await;
+        self.log.tap.commits();
         self.log.fails("commit", "before")?;
         self.log.world.note(|| format!("consumer {} {} commits {positions:?}", self.id, self.group));
         self.store(positions)?;

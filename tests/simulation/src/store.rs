@@ -94,6 +94,10 @@ impl SimStore {
     fn check_own(&self, id: &ConversationId, head: Seq) {
         let truth = &self.world.truth;
         let messages = truth.messages(id, head, head).now_or_never().and_then(Result::ok);
+        let flags = truth.flags(id, head, head, 1).now_or_never().and_then(Result::ok).unwrap_or_default();
+        if flags.iter().any(|(_, flags)| flags.is_uncounted()) {
+            return;
+        }
         for message in messages.unwrap_or_default() {
             let row = truth.user_conversation(message.sender_uid, id).now_or_never().and_then(Result::ok);
             let own = row.flatten().unwrap_or_default().own;

@@ -233,8 +233,8 @@ impl Tap {
         }
     }
 
-    /// Writes what is held for good, at the end.
-    pub fn finish(&self) {
+    /// The task stores positions: what is held is late, not lost.
+    pub fn commits(&self) {
         self.apply_held_now();
     }
 }

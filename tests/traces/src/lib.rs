@@ -6,6 +6,6 @@ mod check;
 mod player;
 mod trace;
 
-pub use check::{KILL_EVERY, check_answers, check_devices};
+pub use check::{KILL_EVERY, check_answers, check_devices, wait_for_devices};
 pub use player::{Play, Reads, play};
 pub use trace::{Expected, ExpectedMessage, Kind, Step, Trace};

@@ -1,10 +1,12 @@
 //! Both traces at once, played in every way, to a server each.
-#![allow(clippy::expect_used, reason = "tests")]
+#![allow(clippy::expect_used, clippy::panic, reason = "tests")]
 
 use readmark_events::Topic;
 use readmark_test_harness::device::Devices;
 use readmark_test_harness::{Server, offline, while_killing};
-use readmark_test_traces::{KILL_EVERY, Play, Reads, Trace, check_answers, check_devices, play};
+use readmark_test_traces::{
+    KILL_EVERY, Play, Reads, Trace, check_answers, check_devices, play, wait_for_devices,
+};
 use std::time::{Duration, Instant};
 
 /// Long enough for several crashes.
@@ -19,13 +21,17 @@ async fn play_both(server: &Server, traces: &[Trace], how: Play) {
 async fn check(server: &Server, traces: &[Trace]) {
     for trace in traces {
         check_answers(server, trace).await;
+        wait_for_devices(server, trace).await;
     }
-    // What is drained at the end must be among what is told, so the log is read when the program is gone.
+    // What the drain tells must not be wrong either, so the log is read again when the program is gone.
     server.terminate().await;
     let told = offline::topic(server.data_dir(), Topic::ReadChanged).await;
     let mut devices = Devices::default();
     told.iter().for_each(|record| devices.told(&record.json()));
-    traces.iter().for_each(|trace| check_devices(&devices, trace));
+    for trace in traces {
+        check_devices(&devices, trace)
+            .unwrap_or_else(|seen| panic!("told differently after the end: {seen}"));
+    }
 }
 
 async fn exact(how: Play) {
