@@ -144,6 +144,12 @@ impl Server {
         words.push(binary().display().to_string());
         let mut command = Command::new(&words[0]);
         let data_dir = options.inner_data_dir.as_deref().unwrap_or_else(|| options.data_dir.path());
+        // What is set for the tests themselves is no configuration of the server.
+        for (name, _) in
+            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("READMARK_"))
+        {
+            command.env_remove(name);
+        }
         command
             .args(&words[1..])
             .args(["up", "--listen", "127.0.0.1:0", "--data-dir"])

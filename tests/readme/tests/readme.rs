@@ -53,11 +53,14 @@ fn run(examples: &[Example]) -> Vec<String> {
     for example in examples {
         writeln!(script, "{}\necho '{MARK}'", example.commands).unwrap();
     }
-    let mut shell = Command::new("timeout")
+    let mut command = Command::new("timeout");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("READMARK_")) {
+        command.env_remove(name);
+    }
+    let mut shell = command
         .args(["--kill-after=5", &WITHIN_S.to_string(), "bash", "-s"])
         .env("PATH", path)
         .env("TMPDIR", folder.path())
-        .env_remove("READMARK_DATA_DIR")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
