@@ -61,32 +61,45 @@ impl Checker<'_> {
     fn conversation(&self, id: &ConversationId, wanted: &Conversation) {
         let store = &self.world.truth;
         let row = now(store.conversation(id)).flatten().unwrap_or_default();
-        self.require(row.head.get() == wanted.head, || format!("head of {id}: {}, not {}", row.head, wanted.head));
+        self.require(row.head.get() == wanted.head, || {
+            format!("head of {id}: {}, not {}", row.head, wanted.head)
+        });
         self.require(row.imported_head.get() == wanted.imported_head, || format!("imported head of {id}"));
         let closed = row.closed.map(|closed| (closed.order.get(), closed.value));
-        self.require(closed == wanted.closed, || format!("closed of {id}: {closed:?}, not {:?}", wanted.closed));
+        self.require(closed == wanted.closed, || {
+            format!("closed of {id}: {closed:?}, not {:?}", wanted.closed)
+        });
         let members = now(store.members(id)).unwrap_or_default();
         for (uid, said) in &wanted.presence {
             let member = members.iter().find(|member| member.uid == *uid).cloned().unwrap_or_default();
             let key = said.last().map(|(order, left)| 2 * order + u64::from(*left));
             let joined = wanted.joined.get(uid).copied().unwrap_or(0);
             let held = member.presence.map(|p| p.key().get()) == key && member.joined.get() == joined;
-            self.require(held, || format!("presence of {uid} in {id}: {member:?}, not {key:?} after {joined}"));
+            self.require(held, || {
+                format!("presence of {uid} in {id}: {member:?}, not {key:?} after {joined}")
+            });
             let told = self.world.state().log.told.roster.get(&(id.clone(), *uid)).copied();
             let told = told.map(|(presence, joined, _)| (presence.key().get(), joined.get()));
-            self.require(told == key.map(|key| (key, joined)), || format!("told presence of {uid} in {id}: {told:?}"));
+            self.require(told == key.map(|key| (key, joined)), || {
+                format!("told presence of {uid} in {id}: {told:?}")
+            });
         }
         let roster = Roster::new(&members, &row.policy, self.default_receipts);
         let flags = now(store.flags(id, seq(1), Seq::LAST, usize::MAX)).unwrap_or_default();
-        let flags: BTreeMap<u64, MessageFlags> = flags.into_iter().map(|(at, flags)| (at.get(), flags)).collect();
+        let flags: BTreeMap<u64, MessageFlags> =
+            flags.into_iter().map(|(at, flags)| (at.get(), flags)).collect();
         for (n, sent) in &wanted.messages {
             let found = now(store.messages(id, seq(*n), seq(*n))).and_then(|found| found.into_iter().next());
-            self.require(found.is_some() != sent.expired, || format!("message {n} of {id}: {found:?}, {sent:?}"));
+            self.require(found.is_some() != sent.expired, || {
+                format!("message {n} of {id}: {found:?}, {sent:?}")
+            });
             let Some(message) = found else { continue };
             self.require(message.sender_uid == sent.sender, || format!("sender of {n} of {id}: {message:?}"));
             let array = now(store.read_arrays(id, &[seq(*n)])).and_then(|a| a.into_iter().next());
             let flags = flags.get(n).copied().unwrap_or_default();
-            self.require(flags.is_void() == wanted.void.contains(n), || format!("flags of {n} of {id}: {flags:?}"));
+            self.require(flags.is_void() == wanted.void.contains(n), || {
+                format!("flags of {n} of {id}: {flags:?}")
+            });
             let imported = *n <= wanted.imported_head;
             self.message(&roster, Found { message, flags, imported, array: array.unwrap_or_default() });
         }
@@ -98,7 +111,9 @@ impl Checker<'_> {
         let tally = Tally::of(roster, &message, flags, &array);
         let named = |uid: &Uid| (id.clone(), n, *uid);
         for reader in array.readers() {
-            self.require(self.truth.may.contains(&named(reader)), || format!("invented: {reader} of {n} of {id}"));
+            self.require(self.truth.may.contains(&named(reader)), || {
+                format!("invented: {reader} of {n} of {id}")
+            });
         }
         let counting: Vec<Uid> =
             self.truth.users.iter().copied().filter(|uid| self.truth.counts(id, n, *uid)).collect();
@@ -169,7 +184,9 @@ impl Checker<'_> {
         let told_all = told_read == row.read.seq || (wanted.vague && told_read < row.read.seq);
         self.require(told_all, || what("told read", told_read.get(), read));
         let told = (marked_unread, muted);
-        self.require(told == (row.marked_unread, row.muted), || format!("told flags of {uid} in {id}: {told:?}"));
+        self.require(told == (row.marked_unread, row.muted), || {
+            format!("told flags of {uid} in {id}: {told:?}")
+        });
 
         let floor = read.max(joined).max(cleared).max(own);
         let naive = (floor + 1..=conversation.head).filter(|n| !conversation.uncounted.contains(n)).count();
@@ -185,7 +202,9 @@ impl Checker<'_> {
         let all = said.iter().all(|said| {
             stored.iter().any(|s| (s.order.get().cast_signed(), s.occurred_at.get(), s.value) == *said)
         });
-        self.require(all && (!said.is_empty() || stored.is_empty()), || format!("switches of {uid}: {stored:?}"));
+        self.require(all && (!said.is_empty() || stored.is_empty()), || {
+            format!("switches of {uid}: {stored:?}")
+        });
     }
 }
 
@@ -211,7 +230,10 @@ pub fn check_letters(world: &World, truth: &Truth, of: &BTreeMap<Position, usize
         }
     }
     for (position, reasons) in &letters {
-        if !of.contains_key(position) && !excused.contains(position) && !names_expired(world, truth, *position) {
+        if !of.contains_key(position)
+            && !excused.contains(position)
+            && !names_expired(world, truth, *position)
+        {
             world.violation(format!("{position:?} of a role is a dead letter: {reasons:?}"));
         }
     }

@@ -21,7 +21,14 @@ use readmark_store::{
 pub const RETENTION: Retention = Retention::days(90);
 
 /// Checks a stored position of a group.
-pub fn check(world: &World, group: &str, at: TopicPartition, before: Offset, position: Offset, handed_to: Offset) {
+pub fn check(
+    world: &World,
+    group: &str,
+    at: TopicPartition,
+    before: Offset,
+    position: Offset,
+    handed_to: Offset,
+) {
     let slice = world.state().log.slice(at, before.min(position), position);
     let mut lowest_pending = None;
     let mut why = String::new();
@@ -66,7 +73,8 @@ fn undone(world: &World, group: &str, stored: &Stored) -> Option<String> {
         },
         (Topic::ConversationChanged | Topic::ReadChanged | Topic::DeadLetters, _) => Ok(()),
     };
-    held.err().map(|why| format!("{} {}: {why}", record.position.offset, String::from_utf8_lossy(&record.payload)))
+    held.err()
+        .map(|why| format!("{} {}: {why}", record.position.offset, String::from_utf8_lossy(&record.payload)))
 }
 
 /// A look at the store and at what was told after a record came.
@@ -153,7 +161,8 @@ impl Look<'_> {
     }
 
     fn order(&self, occurred_at: Option<TimeMs>, version: Option<Order>) -> Result<Order, String> {
-        order_of(self.world.order_source, occurred_at, version).map_err(|error| format!("no dead letter: {error}"))
+        order_of(self.world.order_source, occurred_at, version)
+            .map_err(|error| format!("no dead letter: {error}"))
     }
 
     fn member(&self, id: &ConversationId, uid: Uid, order: Order, joined: Option<Seq>) -> Held {
@@ -171,7 +180,9 @@ impl Look<'_> {
         let switches = now(self.world.truth.user_switches(fact.reader_uid)).unwrap_or_default();
         for seq in fact.seqs.iter() {
             match self.message(id, seq) {
-                Some(message) if message.sender_uid != fact.sender_uid => return Err("no dead letter".to_owned()),
+                Some(message) if message.sender_uid != fact.sender_uid => {
+                    return Err("no dead letter".to_owned());
+                }
                 Some(message) => {
                     let off = switches.newest_off().is_some_and(|off| message.sent_at < off);
                     // At or below an imported head it was taken as expired when it was not there yet.
@@ -200,7 +211,8 @@ impl Look<'_> {
         let (head, imported_head) = self.head(id);
         let bucket = seq.bucket();
         let buckets = now(self.world.truth.buckets(id, bucket, bucket, 1)).unwrap_or_default();
-        let of_old = buckets.first().is_some_and(|b| RETENTION.is_expired(b.newest_sent_at, self.world.now()));
+        let of_old =
+            buckets.first().is_some_and(|b| RETENTION.is_expired(b.newest_sent_at, self.world.now()));
         let sent_at = self.world.sent.get(&(id.clone(), seq));
         let expired = sent_at.is_some_and(|at| RETENTION.is_expired(*at, self.world.now()));
         self.flags(id, seq).skipped || seq <= imported_head || expired || (of_old && seq <= head)
@@ -228,7 +240,8 @@ impl Look<'_> {
 
     fn marked(&self, uid: Uid, id: &ConversationId, seq: Seq) -> Held {
         require(self.row(uid, id).read.seq >= seq, "the watermark is below")?;
-        let told = self.world.state().log.told.marks.get(&(uid, id.clone())).map(|m| m.read).unwrap_or_default();
+        let told =
+            self.world.state().log.told.marks.get(&(uid, id.clone())).map(|m| m.read).unwrap_or_default();
         require(told >= seq, "the watermark is not told")
     }
 
@@ -253,7 +266,10 @@ impl Look<'_> {
             }
             MarkFact::WatermarkImported(f) => {
                 let row = self.row(f.uid, &f.conversation_id);
-                require(row.imported >= f.read_seq && row.receipted >= f.read_seq, "the import is not stored")?;
+                require(
+                    row.imported >= f.read_seq && row.receipted >= f.read_seq,
+                    "the import is not stored",
+                )?;
                 self.marked(f.uid, &f.conversation_id, f.read_seq)
             }
             MarkFact::UserSettings(f) => self.switched(f.uid, f.switch()),

@@ -4,9 +4,9 @@ use crate::rng::Rng;
 use crate::world::START_MS;
 use bytes::Bytes;
 use readmark_domain::fact::{
-    AckFact, Cleared, ConversationClosed, ConversationFact, ConversationPolicy, FlagSet, HeadImported, MarkFact,
-    MemberJoined, MemberLeft, MessageRecalled, MessageSent, Origin, ReadUpTo, Receipts, SeqSkipped, UserErased,
-    UserSettings, WatermarkImported,
+    AckFact, Cleared, ConversationClosed, ConversationFact, ConversationPolicy, FlagSet, HeadImported,
+    MarkFact, MemberJoined, MemberLeft, MessageRecalled, MessageSent, Origin, ReadUpTo, Receipts, SeqSkipped,
+    UserErased, UserSettings, WatermarkImported,
 };
 use readmark_domain::id::{ConversationId, Endpoint, MsgId, Seq, Uid};
 use readmark_domain::register::ReceiptsMode;
@@ -89,19 +89,27 @@ fn seq(n: u64) -> Seq {
 /// A fact as it is fed.
 fn given<F: Fact + Clone>(fact: &F, what: impl FnOnce(F) -> What) -> Given {
     let payload = readmark_events::encode(fact).unwrap_or_default();
-    let record =
-        NewRecord { topic: F::TOPIC, key: Bytes::from(fact.key()), payload: Bytes::from(payload), headers: vec![] };
+    let record = NewRecord {
+        topic: F::TOPIC,
+        key: Bytes::from(fact.key()),
+        payload: Bytes::from(payload),
+        headers: vec![],
+    };
     Given { record, what: what(fact.clone()) }
 }
 
 impl Given {
-    fn says_sent(&self, id: &ConversationId, seq: Seq) -> bool {
-        match &self.what {
-            What::Conversation(ConversationFact::MessageSent(sent)) => {
-                sent.conversation_id == *id && sent.seq == seq
-            }
-            _ => false,
+    /// The message that it says was sent.
+    const fn sent(&self) -> Option<&MessageSent> {
+        if let What::Conversation(ConversationFact::MessageSent(sent)) = &self.what {
+            Some(sent)
+        } else {
+            None
         }
+    }
+
+    fn says_sent(&self, id: &ConversationId, seq: Seq) -> bool {
+        self.sent().is_some_and(|sent| sent.conversation_id == *id && sent.seq == seq)
     }
 }
 
@@ -112,14 +120,8 @@ impl History {
         let default_receipts = if rng.chance(10) { ReceiptsMode::Off } else { ReceiptsMode::Full };
         let jumpy = rng.chance(30);
         let users = rng.within(3, 6);
-        let mut generator = Generator {
-            rng,
-            users,
-            order_source,
-            next_policy: 100,
-            first: Vec::new(),
-            rest: Vec::new(),
-        };
+        let mut generator =
+            Generator { rng, users, order_source, next_policy: 100, first: Vec::new(), rest: Vec::new() };
         generator.fill(default_receipts);
         let Generator { first, rest, .. } = generator;
         let given = first.into_iter().chain(rest).collect();
@@ -129,13 +131,8 @@ impl History {
     /// When each message was sent.
     #[must_use]
     pub fn sent(&self) -> BTreeMap<(ConversationId, Seq), TimeMs> {
-        let messages = self.given.iter().filter_map(|given| match &given.what {
-            What::Conversation(ConversationFact::MessageSent(sent)) => {
-                Some(((sent.conversation_id.clone(), sent.seq), sent.occurred_at))
-            }
-            _ => None,
-        });
-        messages.collect()
+        let messages = self.given.iter().filter_map(Given::sent);
+        messages.map(|sent| ((sent.conversation_id.clone(), sent.seq), sent.occurred_at)).collect()
     }
 }
 
@@ -188,7 +185,7 @@ impl Generator<'_> {
     fn join(&mut self, id: &ConversationId, who: u64, at_seq: u64, at: Option<u64>) -> ConversationFact {
         let (mut occurred_at, mut version) = self.orders();
         if let Some(at) = at {
-            occurred_at = occurred_at.map(|_| TimeMs::saturating(T0_MS + at));
+            occurred_at = occurred_at.map(|_| TimeMs::saturating(T0_MS + at * 1_000));
             version = version.and_then(|_| Order::new(at).ok());
         }
         ConversationFact::MemberJoined(MemberJoined {
@@ -221,7 +218,9 @@ impl Generator<'_> {
         for who in 1..=self.users {
             if self.rng.chance(80) {
                 let at_seq = if self.rng.chance(85) { base } else { base + self.rng.below(3) };
-                let join = given(&self.join(&id, who, at_seq, Some(0)), What::Conversation);
+                // Some join facts come after a later one was known: stale, but `joined` is a maximum.
+                let order = if self.rng.chance(25) { 8 } else { 0 };
+                let join = given(&self.join(&id, who, at_seq, Some(order)), What::Conversation);
                 if self.rng.chance(90) { self.first.push(join) } else { self.put(join) }
             } else if self.rng.chance(70) {
                 late.push(who);
@@ -321,7 +320,8 @@ impl Generator<'_> {
     }
 
     fn message(&mut self, id: &ConversationId, n: u64, sender: u64, at_ms: u64) -> Given {
-        let mentions = if self.rng.chance(10) { vec![uid(self.rng.within(1, self.users))] } else { Vec::new() };
+        let mentions =
+            if self.rng.chance(10) { vec![uid(self.rng.within(1, self.users))] } else { Vec::new() };
         let sent = MessageSent {
             conversation_id: id.clone(),
             seq: seq(n),
@@ -517,7 +517,10 @@ impl Generator<'_> {
             }
             1 => {
                 let topic = self.rng.pick(&[Topic::ConversationEvents, Topic::Acks, Topic::Marks]);
-                Given { record: record(topic, id.as_str(), b"{\"type\":".to_vec()), what: What::Bad("malformed") }
+                Given {
+                    record: record(topic, id.as_str(), b"{\"type\":".to_vec()),
+                    what: What::Bad("malformed"),
+                }
             }
             2 => {
                 let fact = MarkFact::UserSettings(UserSettings {
@@ -531,12 +534,14 @@ impl Generator<'_> {
             }
             3 => {
                 let fact = self.receipts(id, sender, other, &BTreeSet::from([n]));
-                let text = String::from_utf8_lossy(&readmark_events::encode(&fact).unwrap_or_default()).into_owned();
-                let own = text.replace(
-                    &format!("\"reader_uid\":\"{other}\""),
-                    &format!("\"reader_uid\":\"{sender}\""),
-                );
-                Given { record: record(Topic::Acks, &sender.to_string(), own.into_bytes()), what: What::Bad("bad-fact") }
+                let text =
+                    String::from_utf8_lossy(&readmark_events::encode(&fact).unwrap_or_default()).into_owned();
+                let own = text
+                    .replace(&format!("\"reader_uid\":\"{other}\""), &format!("\"reader_uid\":\"{sender}\""));
+                Given {
+                    record: record(Topic::Acks, &sender.to_string(), own.into_bytes()),
+                    what: What::Bad("bad-fact"),
+                }
             }
             4 => {
                 let payload = format!(r#"{{"v":1,"type":"pinned","conversation_id":"{id}"}}"#);

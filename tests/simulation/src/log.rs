@@ -170,8 +170,12 @@ impl LogState {
         let Some(consumer) = self.consumers.get(&id) else { return Vec::new() };
         let Some(group) = self.groups.get_mut(&consumer.group) else { return Vec::new() };
         let wanted = |at: &TopicPartition| partitions.is_none_or(|wanted| wanted.contains(at));
-        let owned: Vec<TopicPartition> =
-            group.owners.iter().filter(|(at, owner)| **owner == id && wanted(at)).map(|(at, _)| *at).collect();
+        let owned: Vec<TopicPartition> = group
+            .owners
+            .iter()
+            .filter(|(at, owner)| **owner == id && wanted(at))
+            .map(|(at, _)| *at)
+            .collect();
         for at in &owned {
             group.owners.remove(at);
             group.revoking.remove(at);

@@ -18,6 +18,7 @@ fn main() -> std::process::ExitCode {
     for (seed, violations) in &report.faults {
         println!("seed {seed}: {}", violations.first().map(String::as_str).unwrap_or_default());
         if count == 1 {
+            // One seed is run to be looked at.
             match write_trace(*seed, None) {
                 Ok(path) => println!("trace: {}", path.display()),
                 Err(error) => eprintln!("the trace can't be written: {error}"),

@@ -245,7 +245,9 @@ impl Truth {
     fn mark(&mut self, number: usize, mark: &MarkFact) {
         self.users.insert(mark.uid());
         match mark {
-            MarkFact::ReadUpTo(f) => self.read_up_to(number, f.uid, &f.conversation_id, f.up_to_seq.get(), f.occurred_at),
+            MarkFact::ReadUpTo(f) => {
+                self.read_up_to(number, f.uid, &f.conversation_id, f.up_to_seq.get(), f.occurred_at)
+            }
             MarkFact::Cleared(f) => {
                 let n = f.up_to_seq.get();
                 let marks = self.marks.entry((f.uid, f.conversation_id.clone())).or_default();

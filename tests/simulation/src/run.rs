@@ -131,10 +131,7 @@ struct Run {
 pub fn run(options: Options) -> Outcome {
     let mut rng = Rng::new(options.seed);
     let history = History::generate(&mut rng);
-    let log = LogState::new(
-        u32::try_from(rng.within(1, 3)).unwrap_or(1),
-        rng.pick(&[1, 2, 4, 8, 30]),
-    );
+    let log = LogState::new(u32::try_from(rng.within(1, 3)).unwrap_or(1), rng.pick(&[1, 2, 4, 8, 30]));
     let wildness = Wildness {
         disturb_permille: rng.pick(&[0, 3, 10, 25, 60]),
         feed_permille: rng.pick(&[20, 60, 150, 400]),
@@ -327,8 +324,10 @@ impl Run {
     /// Starts members until every group has as many as it should.
     fn keep_members(&mut self) {
         for (index, role) in RoleKind::ALL.into_iter().enumerate() {
-            let alive = |task: &&Task| task.role == role && task.zombie_calls.is_none() && !task.stop.is_cancelled();
-            let missing = self.wildness.members[index].saturating_sub(self.tasks.iter().filter(alive).count() as u64);
+            let alive =
+                |task: &&Task| task.role == role && task.zombie_calls.is_none() && !task.stop.is_cancelled();
+            let missing =
+                self.wildness.members[index].saturating_sub(self.tasks.iter().filter(alive).count() as u64);
             for _ in 0..missing {
                 self.start(role);
             }
@@ -465,7 +464,8 @@ impl Run {
         };
         let mut excused = Vec::new();
         for (position, _) in letters.iter().filter(|(_, reasons)| waited(reasons)) {
-            let found = self.world.state().log.slice(position.partition, position.offset, position.offset + 1);
+            let found =
+                self.world.state().log.slice(position.partition, position.offset, position.offset + 1);
             let Some(stored) = found.into_iter().next() else { continue };
             debug_assert!(matches!(position.partition.topic, Topic::Acks | Topic::Marks));
             let record = stored.record;

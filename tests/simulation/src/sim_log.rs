@@ -47,7 +47,8 @@ impl EventLog for SimLog {
         let landed = if cut_off { self.world.state().rng.index(records.len() + 1) } else { records.len() };
         let mut positions = Vec::with_capacity(records.len());
         for record in records.into_iter().take(landed) {
-            self.world.note(|| format!("append {} {}", record.topic, String::from_utf8_lossy(&record.payload)));
+            self.world
+                .note(|| format!("append {} {}", record.topic, String::from_utf8_lossy(&record.payload)));
             // What a left-out rule would not have produced looks as if it were there.
             let topic = record.topic;
             let partition = TopicPartition { topic, partition: self.partition_of(topic, &record.key) };
@@ -172,7 +173,8 @@ impl Consumer for SimConsumer {
         if let PolledEvent::Records(records) = &event {
             self.log.tap.handed(records);
             if self.log.tap.mutation() == Some(Mutation::OffsetBeforeWork) {
-                let next = records.iter().map(|r| (r.position.partition, r.position.offset + 1)).collect::<Vec<_>>();
+                let next =
+                    records.iter().map(|r| (r.position.partition, r.position.offset + 1)).collect::<Vec<_>>();
                 let _ = self.store(&next);
             }
         }
@@ -211,14 +213,8 @@ impl Consumer for SimConsumer {
 }
 
 fn shown(event: &PolledEvent) -> String {
-    match event {
-        PolledEvent::Records(records) => {
-            let at: Vec<String> = records
-                .iter()
-                .map(|r| format!("{}:{}", r.position.partition, r.position.offset))
-                .collect();
-            format!("records {}", at.join(" "))
-        }
-        other => format!("{other:?}"),
-    }
+    let PolledEvent::Records(records) = event else { return format!("{event:?}") };
+    let at: Vec<String> =
+        records.iter().map(|r| format!("{}:{}", r.position.partition, r.position.offset)).collect();
+    format!("records {}", at.join(" "))
 }

@@ -29,7 +29,11 @@ impl SimStore {
         Self { world, tap }
     }
 
-    async fn enter(&self, operation: &'static str, detail: impl FnOnce() -> String) -> Result<(), StoreError> {
+    async fn enter(
+        &self,
+        operation: &'static str,
+        detail: impl FnOnce() -> String,
+    ) -> Result<(), StoreError> {
         self.world.gate(Ready::Now).await;
         self.world.note(|| format!("store {operation} {}", detail()));
         self.fails(operation, "before")
@@ -102,7 +106,8 @@ impl SimStore {
             let row = truth.user_conversation(message.sender_uid, id).now_or_never().and_then(Result::ok);
             let own = row.flatten().unwrap_or_default().own;
             if own < head {
-                self.world.violation(format!("own of {} is {own} at the head {head} of {id}", message.sender_uid));
+                self.world
+                    .violation(format!("own of {} is {own} at the head {head} of {id}", message.sender_uid));
             }
         }
     }
@@ -190,8 +195,7 @@ impl ReadArrayStore for SimStore {
     }
 
     async fn read_arrays(&self, id: &ConversationId, seqs: &[Seq]) -> Result<Vec<ReadArray>, StoreError> {
-        let arrays = call!(self, "read_arrays", (id, seqs), self.world.truth.read_arrays(id, seqs));
-        Ok(self.tap.arrays(id, seqs, arrays))
+        Ok(call!(self, "read_arrays", (id, seqs), self.world.truth.read_arrays(id, seqs)))
     }
 }
 

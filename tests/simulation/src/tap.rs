@@ -4,9 +4,8 @@ use crate::mutation::Mutation;
 use crate::world::World;
 use futures::FutureExt;
 use readmark_domain::counting::Member;
-use readmark_domain::fact::{AckFact, MarkFact};
+use readmark_domain::fact::AckFact;
 use readmark_domain::id::{ConversationId, Seq, Uid};
-use readmark_domain::read_array::ReadArray;
 use readmark_domain::register::{Switch, UserSwitches};
 use readmark_domain::time::TimeMs;
 use readmark_events::{Fact, ReadChanged, Topic, decode};
@@ -38,7 +37,6 @@ struct TapState {
     /// Messages with something new to tell, or asked to be told again.
     to_tell: BTreeSet<(ConversationId, Seq)>,
     rosters: BTreeMap<ConversationId, (u64, Vec<Member>)>,
-    arrays: BTreeMap<(ConversationId, Seq), ReadArray>,
     held: Raises,
     not_raised: BTreeSet<(Uid, ConversationId)>,
 }
@@ -122,8 +120,7 @@ impl Tap {
             | Mutation::OwnAfterHead
             | Mutation::ClaimedAfterLook
             | Mutation::RosterNotReadAgain
-            | Mutation::ReceiptedBeforeExpansion
-            | Mutation::RecountWithOldArray => false,
+            | Mutation::ReceiptedBeforeExpansion => false,
         }
     }
 
@@ -134,22 +131,8 @@ impl Tap {
         }
         let mut state = self.state();
         for add in adds {
-            let key = (add.conversation_id.clone(), add.seq);
-            if let Some(array) = state.arrays.get_mut(&key) {
-                array.add(add.readers.iter().copied());
-            }
-            state.to_tell.insert(key);
+            state.to_tell.insert((add.conversation_id.clone(), add.seq));
         }
-    }
-
-    /// Read arrays as the task gets them.
-    pub fn arrays(&self, id: &ConversationId, seqs: &[Seq], arrays: Vec<ReadArray>) -> Vec<ReadArray> {
-        if !self.is(RoleKind::Aggregator, Mutation::RecountWithOldArray) {
-            return arrays;
-        }
-        let mut state = self.state();
-        let known = seqs.iter().zip(arrays);
-        known.map(|(seq, array)| state.arrays.entry((id.clone(), *seq)).or_insert(array).clone()).collect()
     }
 
     /// A roster as the task gets it.
@@ -175,10 +158,9 @@ impl Tap {
         if self.is(RoleKind::Watermark, Mutation::TellOnlyRaisedMarks) {
             self.note_not_raised(uid, id, raises);
         }
-        let held = |raise: &Raise| match mutation {
-            Mutation::OwnAfterHead => matches!(raise, Raise::Own(_)),
-            Mutation::ClaimedAfterLook => matches!(raise, Raise::Claimed(_)),
-            _ => false,
+        let held = |raise: &Raise| {
+            (mutation == Mutation::OwnAfterHead && matches!(raise, Raise::Own(_)))
+                || (mutation == Mutation::ClaimedAfterLook && matches!(raise, Raise::Claimed(_)))
         };
         if mutation == Mutation::ReceiptedBeforeExpansion
             && let Some(Raise::Claimed(seq)) = raises.iter().find(|raise| matches!(raise, Raise::Claimed(_)))
@@ -261,10 +243,4 @@ fn dropping_while_off(mut member: Member) -> Member {
 
 fn fact<F: Fact>(key: Option<&[u8]>, payload: &[u8]) -> Option<F> {
     decode(key, payload).ok()
-}
-
-/// The mark in a payload, whatever its key.
-#[must_use]
-pub fn mark_of(record: &Record) -> Option<MarkFact> {
-    fact(record.key.as_deref(), &record.payload)
 }

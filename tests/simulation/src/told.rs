@@ -113,7 +113,8 @@ fn message_read(world: &World, told: MessageRead, no: u64) {
 }
 
 fn conversation_read(world: &World, told: &ConversationRead) {
-    let row = now(world.truth.user_conversation(told.uid, &told.conversation_id)).flatten().unwrap_or_default();
+    let row =
+        now(world.truth.user_conversation(told.uid, &told.conversation_id)).flatten().unwrap_or_default();
     if told.read_seq > row.read.seq || told.floor_seq > row.floor() || told.floor_seq < told.read_seq {
         world.violation(format!("told before it is stored: {told:?}, stored {row:?}"));
     }
@@ -148,7 +149,8 @@ fn conversation_changed(world: &World, told: ConversationChanged, no: u64) {
             }
         }
         ConversationChanged::Uncounted { seqs, head_seq, .. } => {
-            let known = now(world.truth.flags(&id, Seq::ZERO.next(), Seq::LAST, usize::MAX)).unwrap_or_default();
+            let known =
+                now(world.truth.flags(&id, Seq::ZERO.next(), Seq::LAST, usize::MAX)).unwrap_or_default();
             let flagged = |seq: Seq| known.iter().any(|(at, flags)| *at == seq && flags.is_uncounted());
             if head_seq > stored.head || seqs.iter().any(|seq| !flagged(seq)) {
                 world.violation(format!("uncounted {seqs:?} of {id} told before it is stored"));
@@ -162,7 +164,8 @@ fn conversation_changed(world: &World, told: ConversationChanged, no: u64) {
             }
         }
         ConversationChanged::Roster { uid, presence, joined_seq, .. } => {
-            let row = now(world.truth.members_of(&id, &[uid])).and_then(|rows| rows.into_iter().next().flatten());
+            let row =
+                now(world.truth.members_of(&id, &[uid])).and_then(|rows| rows.into_iter().next().flatten());
             let row = row.unwrap_or_default();
             if row.presence < Some(presence) || row.joined < joined_seq {
                 world.violation(format!("presence of {uid} in {id} told before it is stored"));
@@ -190,8 +193,7 @@ fn dead_letter(world: &World, stored: &Stored) {
         world.violation("a dead letter without its headers".to_owned());
         return;
     };
-    let partition =
-        TopicPartition { topic: headers.source_topic, partition: headers.source_partition };
+    let partition = TopicPartition { topic: headers.source_topic, partition: headers.source_partition };
     let position = Position { partition, offset: headers.source_offset };
     world.note(|| format!("dead letter {} {}: {}", headers.role, headers.reason, headers.detail));
     world.state().log.told.letters.entry(position).or_default().push(headers.reason);

