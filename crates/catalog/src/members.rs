@@ -87,7 +87,7 @@ async fn copy_switches_of(tools: &Tools, id: &ConversationId, uid: Uid) -> Resul
 /// A fact that is stored already is a repetition: a crash may have cut its recount off, and what was before
 /// is not known any more, so all are told.
 fn recount_above(facts: &[&MemberFact], before: &Member, after: &Member) -> Option<Seq> {
-    if facts.iter().any(|fact| before.presence == Some(fact.presence())) {
+    if facts.iter().any(|fact| is_stored(fact, before)) {
         return Some(Seq::ZERO);
     }
     let same_since = before.switches.since(true) == after.switches.since(true);
@@ -97,6 +97,14 @@ fn recount_above(facts: &[&MemberFact], before: &Member, after: &Member) -> Opti
         (false, true) => Some(after.joined),
         (false, false) => None,
     }
+}
+
+/// Is one of the registers what this fact says? A join that is stale as a presence may still be the one that
+/// raised `joined`.
+fn is_stored(fact: &MemberFact, before: &Member) -> bool {
+    let presence = Some(fact.presence());
+    let raised_joined = fact.joined.is_some_and(|joined| joined > Seq::ZERO && joined == before.joined);
+    before.presence == presence || (before.presence > presence && raised_joined)
 }
 
 /// A fact that loses against one of greater order known before it.
@@ -149,6 +157,17 @@ mod tests {
             recount_above(&[&later], &member(30, true, 9), &member(31, true, 9)),
             None,
             "a resync that changes nothing"
+        );
+        let old_join = fact(12, Some(9));
+        assert_eq!(
+            recount_above(&[&old_join], &member(30, true, 7), &member(30, true, 9)),
+            Some(seq(7)),
+            "a stale join that raises joined"
+        );
+        assert_eq!(
+            recount_above(&[&old_join], &member(30, true, 9), &member(30, true, 9)),
+            Some(Seq::ZERO),
+            "the same again, after a crash perhaps"
         );
         let stale = fact(5, None);
         assert_eq!(recount_above(&[&stale], &member(30, true, 9), &member(30, true, 9)), None, "a stale leave");
