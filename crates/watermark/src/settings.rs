@@ -17,18 +17,20 @@ const CONVERSATIONS_PER_PAGE: usize = 256;
 pub(crate) async fn apply_switches(tools: &Tools, uid: Uid, switches: &[Switch<bool>]) -> Result<(), RoleError> {
     let (store, retrier) = (&*tools.ports.store, &tools.retrier);
     let mut all = retrier.run(|| store.user_switches(uid)).await?;
+    let since_before = all.since(true);
     let mut again = false;
     for switch in switches {
         again |= !all.add(*switch);
         retrier.run(|| store.add_user_switch(uid, *switch)).await?;
     }
     let all = retrier.run(|| store.user_switches(uid)).await?;
+    let changed = since_before != all.since(true);
     let mut after: Option<ConversationId> = None;
     loop {
         let page =
             retrier.run(|| store.user_conversations(uid, after.as_ref(), CONVERSATIONS_PER_PAGE)).await?;
         for entry in &page {
-            copy_to(tools, uid, entry, &all, again).await?;
+            copy_to(tools, uid, entry, &all, changed || again).await?;
         }
         match page.last() {
             Some(last) if page.len() == CONVERSATIONS_PER_PAGE => after = Some(last.conversation_id.clone()),
@@ -37,14 +39,15 @@ pub(crate) async fn apply_switches(tools: &Tools, uid: Uid, switches: &[Switch<b
     }
 }
 
-/// Copies to one member row; a recount follows when this changed since when the user counts there, or when
-/// a switch was stored already: then this is a repetition after a crash that may have cut the recount off.
+/// Copies to one member row. A recount follows when these switches changed since when the user counts (also
+/// where a join, cut off before its own recount, was faster to copy them), or when one was stored already: then
+/// this is a repetition after a crash that may have cut the recount off.
 async fn copy_to(
     tools: &Tools,
     uid: Uid,
     entry: &UserConversationEntry,
     all: &UserSwitches,
-    again: bool,
+    recount: bool,
 ) -> Result<(), RoleError> {
     let (store, retrier) = (&*tools.ports.store, &tools.retrier);
     let id = &entry.conversation_id;
@@ -54,8 +57,7 @@ async fn copy_to(
     if !known.switches.contains_all(all) {
         retrier.run(|| store.copy_switches(id, uid, all)).await?;
     }
-    let changed = known.switches.since(true) != all.since(true);
-    if !(changed || again) {
+    if !recount && known.switches.since(true) == all.since(true) {
         return Ok(());
     }
     let records = recounts_above(&tools.ports, retrier, id, entry.registers.joined).await?;
