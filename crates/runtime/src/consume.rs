@@ -3,7 +3,7 @@
 use crate::ports::{Ports, Rules};
 use crate::retry::{Retrier, pause_ms};
 use crate::role::{Role, RoleError};
-use readmark_log::{Consumer, LogErrorKind, PolledEvent, TopicPartition};
+use readmark_log::{Consumer, LogError, LogErrorKind, PolledEvent, TopicPartition};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio_util::sync::CancellationToken;
@@ -61,7 +61,7 @@ pub async fn consume_watched(
     let owned: Vec<TopicPartition> = member.owned.iter().copied().collect();
     role.drain(&owned).await?;
     member.store_positions(role).await?;
-    member.consumer.close().await?;
+    is_done(role.name(), member.consumer.close().await)?;
     Ok(())
 }
 
@@ -103,7 +103,8 @@ impl Member {
                 role.drain(&partitions).await?;
                 self.store_positions(role).await?;
                 self.give_up(role, &partitions);
-                self.consumer.release(&partitions).await?;
+                // When it fails, the log takes them after its deadline.
+                is_done(role.name(), self.consumer.release(&partitions).await)?;
             }
             PolledEvent::Lost(partitions) => {
                 tracing::warn!(role = role.name(), count = partitions.len(), "partitions lost");
@@ -144,13 +145,31 @@ impl Member {
         let full = role.full();
         let to_pause: Vec<_> = full.difference(&self.paused).copied().collect();
         let to_resume: Vec<_> = self.paused.difference(&full).copied().collect();
+        let mut done = true;
         if !to_pause.is_empty() {
-            self.consumer.pause(&to_pause).await?;
+            done &= is_done(role.name(), self.consumer.pause(&to_pause).await)?;
         }
         if !to_resume.is_empty() {
-            self.consumer.resume(&to_resume).await?;
+            done &= is_done(role.name(), self.consumer.resume(&to_resume).await)?;
+        }
+        if !done {
+            return Ok(());
         }
         self.paused = full;
         Ok(())
+    }
+}
+
+/// Did a call that the next turn, or the log itself, makes up for succeed? It is no reason to stop the role.
+fn is_done(role: &str, called: Result<(), LogError>) -> Result<bool, RoleError> {
+    match called {
+        Ok(()) => Ok(true),
+        Err(error) => match error.kind {
+            LogErrorKind::Unavailable | LogErrorKind::NotOwner => {
+                tracing::warn!(role, %error, "the log did not answer, going on");
+                Ok(false)
+            }
+            LogErrorKind::Refused | LogErrorKind::Corrupt => Err(error.into()),
+        },
     }
 }
