@@ -148,7 +148,7 @@ impl Checker<'_> {
                 self.world.violation(format!("{violation} of {id}"));
             }
         }
-        let to_be_told = device.is_some() || !array.is_empty();
+        let to_be_told = device.is_some() || tally.read > 0;
         self.require(right || !to_be_told, || {
             format!("RR-2: the device shows {device:?} for {n} of {id}, the truth is {tally:?}")
         });

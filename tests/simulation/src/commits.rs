@@ -4,7 +4,7 @@
 use crate::log::Stored;
 use crate::told::now;
 use crate::world::World;
-use readmark_domain::counting::{Message, MessageFlags};
+use readmark_domain::counting::{Message, MessageFlags, Roster};
 use readmark_domain::fact::{AckFact, ConversationFact, MarkFact, Origin, Receipts, Recount, order_of};
 use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::invariant::OffsetAfterDurable;
@@ -161,7 +161,7 @@ impl Look<'_> {
     }
 
     fn order(&self, occurred_at: Option<TimeMs>, version: Option<Order>) -> Result<Order, String> {
-        order_of(self.world.order_source, occurred_at, version)
+        order_of(self.world.rules.order_source, occurred_at, version)
             .map_err(|error| format!("no dead letter: {error}"))
     }
 
@@ -193,12 +193,41 @@ impl Look<'_> {
                     let arrays = now(self.world.truth.read_arrays(id, &[seq])).unwrap_or_default();
                     let stored = arrays.first().is_some_and(|array| array.contains(fact.reader_uid));
                     require(stored, &format!("the receipt of {seq} is not stored"))?;
-                    self.told(id, seq)?;
+                    if switches.is_empty() && self.has_long_counted(fact.reader_uid, &message) {
+                        self.told(id, seq)?;
+                    }
                 }
                 None => require(self.is_gone(id, seq), &format!("{seq} is not there, and no dead letter"))?,
             }
         }
         Ok(())
+    }
+
+    /// Did the reader count for the message when the record came, and ever since? Only then its sender must
+    /// have been told by now; what changed meanwhile brings a recount.
+    fn has_long_counted(&self, reader: Uid, message: &Message) -> bool {
+        let id = &message.conversation_id;
+        let rows = now(self.world.truth.members_of(id, &[reader])).unwrap_or_default();
+        let row = rows.into_iter().next().flatten().unwrap_or_default();
+        let conversation = now(self.world.truth.conversation(id)).flatten().unwrap_or_default();
+        let state = self.world.state();
+        let told = state.log.told.roster.get(&(id.clone(), reader)).copied();
+        let as_told = told.is_some_and(|(presence, joined, no)| {
+            row.presence == Some(presence) && row.joined == joined && no < self.no
+        });
+        as_told && conversation.policy.is_empty() && row.is_present() && row.joined < message.seq
+    }
+
+    /// A reader who does not count is no news; one who counts only by a change that came after the record is
+    /// told by that change's recount.
+    fn must_be_told(&self, reader: Uid, message: &Message) -> bool {
+        let id = &message.conversation_id;
+        let changed_no = self.world.state().log.told.who_counts_no.get(id).copied();
+        let members = now(self.world.truth.members(id)).unwrap_or_default();
+        let policy = now(self.world.truth.conversation(id)).flatten().unwrap_or_default().policy;
+        let counts =
+            Roster::new(&members, &policy, self.world.rules.default_receipts).counts(reader, message);
+        counts && changed_no.is_none_or(|changed| changed <= self.no)
     }
 
     fn told(&self, id: &ConversationId, seq: Seq) -> Held {

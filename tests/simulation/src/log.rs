@@ -4,6 +4,7 @@ use crate::rng::Rng;
 use crate::told::Told;
 use crate::world::{ConsumerId, TaskId};
 use bytes::Bytes;
+use readmark_domain::id::ConversationId;
 use readmark_domain::time::TimeMs;
 use readmark_events::Topic;
 use readmark_log::{NewRecord, Offset, PolledEvent, Position, Record, TopicPartition};
@@ -63,6 +64,11 @@ pub struct LogState {
 }
 
 impl LogState {
+    /// Who counts in a conversation may be different from now on.
+    pub fn who_counts_changed(&mut self, id: &ConversationId) {
+        self.told.who_counts_no.insert(id.clone(), self.next_no);
+    }
+
     /// An empty log with so many partitions a topic.
     #[must_use]
     pub fn new(partitions: u32, batch: u64) -> Self {
@@ -210,8 +216,9 @@ impl LogState {
         }
     }
 
-    /// A consumer of this task loses a partition without being asked, or a revocation runs out of time.
-    pub fn lose(&mut self, task: TaskId, rng: &mut Rng) {
+    /// A consumer of this task loses partitions (each of them in `percent` of 100 cases) without being asked, or
+    /// because a revocation ran out of time.
+    pub fn lose(&mut self, task: TaskId, rng: &mut Rng, percent: u64) {
         let Some(id) = self.consumers.iter().find(|(_, c)| c.task == task && !c.zombie).map(|(id, _)| *id)
         else {
             return;
@@ -220,7 +227,7 @@ impl LogState {
         let owned: Vec<TopicPartition> = self.groups.get(&name).map_or_else(Vec::new, |group| {
             group.owners.iter().filter(|(_, owner)| **owner == id).map(|(at, _)| *at).collect()
         });
-        let lost: Vec<TopicPartition> = owned.into_iter().filter(|_| rng.chance(60)).collect();
+        let lost: Vec<TopicPartition> = owned.into_iter().filter(|_| rng.chance(percent)).collect();
         if lost.is_empty() {
             return;
         }

@@ -143,7 +143,7 @@ pub fn run(options: Options) -> Outcome {
         retention: RETENTION,
         order_source: history.order_source,
     };
-    let world = World::new(rng, log, history.order_source, history.sent(), options.traced);
+    let world = World::new(rng, log, rules.clone(), history.sent(), options.traced);
     let mut run = Run {
         world,
         options,
@@ -312,7 +312,7 @@ impl Run {
                 self.world.note(|| format!("task {id} {role:?} loses partitions"));
                 let mut state = self.world.state();
                 let State { log, rng, .. } = &mut *state;
-                log.lose(id, rng);
+                log.lose(id, rng, 60);
             }
         }
     }

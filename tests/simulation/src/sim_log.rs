@@ -192,23 +192,33 @@ impl Consumer for SimConsumer {
 
     async fn release(&mut self, partitions: &[TopicPartition]) -> Result<(), LogError> {
         self.log.world.gate(Ready::Now).await;
+        if let Err(error) = self.log.fails("release", "before") {
+            // What a log does after its deadline.
+            let task = self.log.world.state().current;
+            let mut state = self.log.world.state();
+            let State { log, rng, .. } = &mut *state;
+            log.lose(task, rng, 100);
+            return Err(error);
+        }
         self.log.world.state().log.release(self.id, partitions);
-        Ok(())
+        self.log.fails("release", "after")
     }
 
     async fn pause(&mut self, partitions: &[TopicPartition]) -> Result<(), LogError> {
+        self.log.fails("pause", "before")?;
         self.log.world.state().log.pause(self.id, partitions, true);
         Ok(())
     }
 
     async fn resume(&mut self, partitions: &[TopicPartition]) -> Result<(), LogError> {
+        self.log.fails("resume", "before")?;
         self.log.world.state().log.pause(self.id, partitions, false);
         Ok(())
     }
 
     async fn close(self: Box<Self>) -> Result<(), LogError> {
         self.log.world.gate(Ready::Now).await;
-        Ok(())
+        self.log.fails("close", "before")
     }
 }
 

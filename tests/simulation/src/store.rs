@@ -23,6 +23,13 @@ pub struct SimStore {
 }
 
 impl SimStore {
+    /// A write after which others may count: the check of stored positions must know when it took effect.
+    async fn changes_who_counts<T>(&self, id: &ConversationId, write: impl Future<Output = T>) -> T {
+        let done = write.await;
+        self.world.state().log.who_counts_changed(id);
+        done
+    }
+
     /// For one task.
     #[must_use]
     pub const fn new(world: Arc<World>, tap: Arc<Tap>) -> Self {
@@ -78,7 +85,8 @@ impl ConversationStore for SimStore {
     }
 
     async fn add_policy(&self, id: &ConversationId, switch: Switch<ReceiptsMode>) -> Result<(), StoreError> {
-        call!(self, "add_policy", (id, switch), self.world.truth.add_policy(id, switch));
+        let write = self.changes_who_counts(id, self.world.truth.add_policy(id, switch));
+        call!(self, "add_policy", (id, switch), write);
         Ok(())
     }
 
@@ -211,7 +219,8 @@ impl MemberStore for SimStore {
     }
 
     async fn change_members(&self, id: &ConversationId, changes: &[MemberChange]) -> Result<(), StoreError> {
-        call!(self, "change_members", (id, changes), self.world.truth.change_members(id, changes));
+        let write = self.changes_who_counts(id, self.world.truth.change_members(id, changes));
+        call!(self, "change_members", (id, changes), write);
         Ok(())
     }
 
@@ -221,8 +230,8 @@ impl MemberStore for SimStore {
         uid: Uid,
         switches: &UserSwitches,
     ) -> Result<(), StoreError> {
-        let copy = self.world.truth.copy_switches(id, uid, switches);
-        call!(self, "copy_switches", (id, uid, switches), copy);
+        let write = self.changes_who_counts(id, self.world.truth.copy_switches(id, uid, switches));
+        call!(self, "copy_switches", (id, uid, switches), write);
         Ok(())
     }
 }

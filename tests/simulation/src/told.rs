@@ -50,6 +50,8 @@ pub struct Told {
     pub closed: BTreeMap<ConversationId, Latest>,
     /// Number of the newest record of a policy.
     pub policy_no: BTreeMap<ConversationId, u64>,
+    /// Number of the next record when who counts last changed.
+    pub who_counts_no: BTreeMap<ConversationId, u64>,
     /// Dead letters by where their record lay: reasons.
     pub letters: BTreeMap<Position, Vec<String>>,
     /// How many message_read were told.

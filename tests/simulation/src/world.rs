@@ -6,7 +6,8 @@
 use crate::log::LogState;
 use crate::rng::Rng;
 use readmark_domain::id::{ConversationId, Seq};
-use readmark_domain::time::{OrderSource, TimeMs};
+use readmark_domain::time::TimeMs;
+use readmark_runtime::ports::Rules;
 use readmark_store::memory::MemoryStore;
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -69,8 +70,8 @@ pub struct State {
 pub struct World {
     now_ms: Arc<AtomicU64>,
     state: Mutex<State>,
-    /// Where the order of facts about members, policy and closing comes from.
-    pub order_source: OrderSource,
+    /// What the roles agree on.
+    pub rules: Rules,
     /// When each message was or will be sent.
     pub sent: BTreeMap<(ConversationId, Seq), TimeMs>,
     /// The store behind all simulated stores.
@@ -83,7 +84,7 @@ impl World {
     pub fn new(
         rng: Rng,
         log: LogState,
-        order_source: OrderSource,
+        rules: Rules,
         sent: BTreeMap<(ConversationId, Seq), TimeMs>,
         traced: bool,
     ) -> Arc<Self> {
@@ -102,7 +103,7 @@ impl World {
         };
         Arc::new(Self {
             now_ms,
-            order_source,
+            rules,
             sent,
             state: Mutex::new(state),
             truth: Arc::new(MemoryStore::new(now)),
