@@ -129,12 +129,15 @@ impl Aggregator {
         };
         self.metrics.count("ignored", verdict.ignored.len());
         if !verdict.store.is_empty() {
-            self.open(&id, Share {
-                record: record.clone(),
-                sender: receipts.sender_uid,
-                messages: verdict.store,
-                reader: Some(receipts.reader_uid),
-            });
+            self.open(
+                &id,
+                Share {
+                    record: record.clone(),
+                    sender: receipts.sender_uid,
+                    messages: verdict.store,
+                    reader: Some(receipts.reader_uid),
+                },
+            );
         }
         receipts.seqs = verdict.parked;
         if receipts.seqs.is_empty() { Judged::Done } else { Judged::Missing(receipts) }

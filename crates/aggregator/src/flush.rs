@@ -1,10 +1,12 @@
 //! A flush: receipts into read arrays, tallies to senders, offsets let go. In this order.
+//!
+//! A tally is told whenever a reader who counts is in the window, known before or not: after a crash nobody
+//! knows whether it was told. The last stage drops what a device has already.
 
 use crate::knowledge::{Arrays, KnownRoster};
 use crate::role::Aggregator;
 use crate::window::{Touched, Window};
-use futures::future::BoxFuture;
-use readmark_domain::counting::{Message, MessageFlags, Tally};
+use readmark_domain::counting::{Message, MessageFlags, Roster, Tally};
 use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::invariant::TallyBounds;
 use readmark_domain::register::ReceiptsMode;
@@ -12,7 +14,7 @@ use readmark_domain::seq_ranges::SeqRanges;
 use readmark_domain::window::{Tier, is_told};
 use readmark_events::{MessageRead, ReadChanged, header_name};
 use readmark_log::{NewRecord, Record};
-use readmark_runtime::at_once;
+use readmark_runtime::at_once::{self, Call};
 use readmark_runtime::dead_letter::{DeadLetter, Reason};
 use readmark_runtime::role::RoleError;
 use readmark_store::lookup::all_flags;
@@ -35,6 +37,13 @@ struct Item<'a> {
 impl Item<'_> {
     fn key(&self) -> (ConversationId, Seq) {
         (self.window.conversation_id.clone(), self.touched.message.seq)
+    }
+
+    /// Is its sender told? Not of readers who do not count: that would show when somebody reads who has
+    /// receipts off.
+    fn is_news(&self, roster: &Roster) -> bool {
+        let Touched { message, readers, recount } = self.touched;
+        *recount || readers.iter().any(|reader| roster.counts(*reader, message))
     }
 }
 
@@ -70,7 +79,8 @@ impl Aggregator {
             match self.flush_together(std::slice::from_ref(window)).await {
                 Err(RoleError::Store(error)) if error.kind == StoreErrorKind::Refused => {
                     self.knowledge.clear();
-                    self.metrics.count("dead", window.messages.values().map(|touched| touched.readers.len()).sum());
+                    self.metrics
+                        .count("dead", window.messages.values().map(|touched| touched.readers.len()).sum());
                     let letter = |record: &Record| DeadLetter {
                         record: record.clone(),
                         reason: Reason::new("refused", &error),
@@ -101,8 +111,13 @@ impl Aggregator {
             let mut arrays = self.knowledge.take_arrays(&messages, &anew).await?;
             let new_readers = self.add(slice, &mut arrays).await?;
             let flags = self.flags(&messages).await?;
-            let rosters = self.knowledge.rosters_for(&messages, &rosters_anew).await?;
+            let mut rosters = self.knowledge.rosters_for(&messages, &rosters_anew).await?;
             rosters_anew.retain(|id| !messages.contains_key(id));
+            let doubted = doubted(slice, &rosters);
+            if !doubted.is_empty() {
+                rosters
+                    .extend(self.knowledge.rosters_for(&doubted, &doubted.keys().cloned().collect()).await?);
+            }
             let told = count(slice, &arrays, &new_readers, &flags, &rosters);
             self.knowledge.put_arrays(arrays);
             for message_read in &told {
@@ -121,7 +136,7 @@ impl Aggregator {
         let mut new_readers = NewReaders::new();
         let mut duplicates = 0;
         for item in slice {
-            let Touched { message, readers } = item.touched;
+            let Touched { message, readers, .. } = item.touched;
             let Some(known) = arrays.get_mut(&item.key()) else { continue };
             let new = known.array.add(readers.iter().copied());
             duplicates += readers.len() - new.len();
@@ -153,7 +168,7 @@ impl Aggregator {
 
     async fn flags(&self, messages: &BTreeMap<ConversationId, Vec<Seq>>) -> Result<Flags, RoleError> {
         let (store, retrier) = (&*self.ports.store, &self.retrier);
-        let mut reads: Vec<BoxFuture<'_, Result<_, StoreError>>> = Vec::new();
+        let mut reads: Vec<Call<'_, _, StoreError>> = Vec::new();
         for (id, seqs) in messages {
             for range in SeqRanges::from_seqs(seqs.iter().copied()).ranges().to_vec() {
                 reads.push(Box::pin(async move {
@@ -185,13 +200,30 @@ impl Aggregator {
     fn observe_latency(&self, window: &Window) {
         let now = self.ports.clock.now().get();
         for record in &window.records {
-            let accepted = record.header(header_name::ACCEPTED_AT_MS).and_then(|text| text.parse::<u64>().ok());
+            let accepted =
+                record.header(header_name::ACCEPTED_AT_MS).and_then(|text| text.parse::<u64>().ok());
             if let (Some(accepted), None) = (accepted, record.header(header_name::ORIGIN)) {
                 let seconds = now.saturating_sub(accepted) as f64 / 1_000.0;
                 self.metrics.ack_to_store_seconds.observe(seconds);
             }
         }
     }
+}
+
+/// Messages whose readers all do not count by what is known. The roster may be a second old: before nothing
+/// is told, it is read anew. What changes afterwards brings a recount of its own.
+fn doubted(
+    slice: &[Item<'_>],
+    rosters: &HashMap<ConversationId, Arc<KnownRoster>>,
+) -> BTreeMap<ConversationId, Vec<Seq>> {
+    let mut doubted: BTreeMap<ConversationId, Vec<Seq>> = BTreeMap::new();
+    for item in slice {
+        let (id, seq) = item.key();
+        if rosters.get(&id).is_some_and(|known| !item.is_news(&known.roster)) {
+            doubted.entry(id).or_default().push(seq);
+        }
+    }
+    doubted
 }
 
 /// (2) Counts, with rosters read after the messages; what is recalled or no message is told to nobody.
@@ -206,12 +238,16 @@ fn count(
     for item in slice {
         let (id, message) = (&item.window.conversation_id, &item.touched.message);
         let (Some(known), Some(roster)) = (arrays.get(&item.key()), rosters.get(id)) else { continue };
+        if !item.is_news(&roster.roster) {
+            continue;
+        }
         let flags = flags.get(id).and_then(|of| of.get(&message.seq)).copied().unwrap_or_default();
         let tally = Tally::of(&roster.roster, message, flags, &known.array);
         if flags.is_void() || !is_told(message.seq, roster.head, tally.all_read()) {
             continue;
         }
-        let named = Tier::of(roster.roster.present_count()).names_readers() && tally.mode == ReceiptsMode::Full;
+        let named =
+            Tier::of(roster.roster.present_count()).names_readers() && tally.mode == ReceiptsMode::Full;
         let new = new_readers.get(&item.key()).filter(|_| named).into_iter().flatten().copied();
         told.push(MessageRead {
             uid: item.window.sender,

@@ -3,19 +3,18 @@
 //! Since a sender's acks all come to one partition, its owner keeps the read arrays it touches: N needs no
 //! read-back and known readers are not written again. Correct without any of it.
 
-use futures::future::BoxFuture;
 use lru::LruCache;
 use readmark_domain::counting::{Message, MessageFlags, Roster};
 use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::read_array::ReadArray;
+use readmark_domain::seq_ranges::SeqRanges;
 use readmark_domain::time::TimeMs;
 use readmark_domain::verdict::{Place, PlaceFacts, Retention, place};
-use readmark_runtime::at_once;
+use readmark_runtime::at_once::{self, Call};
 use readmark_runtime::ports::{Ports, Rules};
 use readmark_runtime::retry::Retrier;
 use readmark_store::StoreError;
 use readmark_store::lookup::places;
-use readmark_domain::seq_ranges::SeqRanges;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -74,7 +73,11 @@ pub(crate) struct Places(BTreeMap<ConversationId, BTreeMap<Seq, Place>>);
 
 impl Places {
     /// What is at each of `seqs`; what was not asked for is taken as missing.
-    pub fn of<'a>(&'a self, id: &ConversationId, seqs: &'a SeqRanges) -> impl Iterator<Item = (Seq, Place)> + 'a {
+    pub fn of<'a>(
+        &'a self,
+        id: &ConversationId,
+        seqs: &'a SeqRanges,
+    ) -> impl Iterator<Item = (Seq, Place)> + 'a {
         let found = self.0.get(id);
         seqs.iter().map(move |seq| {
             let place = found.and_then(|found| found.get(&seq)).cloned();
@@ -149,7 +152,10 @@ impl Knowledge {
     }
 
     /// What is at each of these seqs. What is not there is never remembered.
-    pub async fn places(&mut self, wanted: &BTreeMap<ConversationId, SeqRanges>) -> Result<Places, StoreError> {
+    pub async fn places(
+        &mut self,
+        wanted: &BTreeMap<ConversationId, SeqRanges>,
+    ) -> Result<Places, StoreError> {
         let (now, now_ms) = (self.ports.clock.now(), self.ports.clock.elapsed_ms());
         let mut found = Places::default();
         let mut asked: Vec<(ConversationId, SeqRanges)> = Vec::new();
@@ -157,7 +163,8 @@ impl Knowledge {
             let known = found.0.entry(id.clone()).or_default();
             let mut unknown = Vec::new();
             for seq in seqs.iter() {
-                let good = |known: &&KnownMessage| now_ms.saturating_sub(known.read_at_ms) < MESSAGE_GOOD_FOR_MS;
+                let good =
+                    |known: &&KnownMessage| now_ms.saturating_sub(known.read_at_ms) < MESSAGE_GOOD_FOR_MS;
                 match self.messages.get(&(id.clone(), seq)).filter(good) {
                     Some(message) => {
                         known.insert(seq, place_of(message, self.rules.retention, now));
@@ -170,7 +177,7 @@ impl Knowledge {
             }
         }
         let (store, retention, retrier) = (&*self.ports.store, self.rules.retention, &self.retrier);
-        let mut reads: Vec<BoxFuture<'_, Result<Vec<(Seq, Place)>, StoreError>>> = Vec::new();
+        let mut reads: Vec<Call<'_, Vec<(Seq, Place)>, StoreError>> = Vec::new();
         for (id, seqs) in &asked {
             reads.push(Box::pin(retrier.run(move || places(store, id, seqs, retention, now))));
         }
@@ -239,9 +246,15 @@ impl Knowledge {
         ids: Vec<ConversationId>,
     ) -> Result<Vec<(ConversationId, Arc<KnownRoster>)>, StoreError> {
         let (read_no, read_at_ms) = (self.next_read(), self.ports.clock.elapsed_ms());
-        let mut reads: Vec<BoxFuture<'_, Result<KnownRoster, StoreError>>> = Vec::new();
+        let mut reads: Vec<Call<'_, KnownRoster, StoreError>> = Vec::new();
         for id in &ids {
-            reads.push(Box::pin(read_roster(&self.ports, &self.rules, &self.retrier, id, (read_no, read_at_ms))));
+            reads.push(Box::pin(read_roster(
+                &self.ports,
+                &self.rules,
+                &self.retrier,
+                id,
+                (read_no, read_at_ms),
+            )));
         }
         let read = at_once::all(READS_AT_ONCE, reads).await?;
         let mut known = Vec::with_capacity(ids.len());
@@ -293,7 +306,7 @@ impl Knowledge {
             }
         }
         let (store, retrier) = (&*self.ports.store, &self.retrier);
-        let mut reads: Vec<BoxFuture<'_, Result<Vec<ReadArray>, StoreError>>> = Vec::new();
+        let mut reads: Vec<Call<'_, Vec<ReadArray>, StoreError>> = Vec::new();
         for (id, seqs) in &asked {
             reads.push(Box::pin(retrier.run(move || store.read_arrays(id, seqs))));
         }

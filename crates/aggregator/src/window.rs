@@ -22,6 +22,8 @@ const OPEN_BYTES_AT_MOST: usize = 32 * 1024 * 1024;
 pub(crate) struct Touched {
     pub message: Message,
     pub readers: BTreeSet<Uid>,
+    /// A recount names it: it is told whoever has read it.
+    pub recount: bool,
 }
 
 /// What is merged for one sender in one conversation.
@@ -84,11 +86,13 @@ impl Windows {
         window.recount |= share.reader.is_none();
         let receipts = share.messages.len();
         for message in share.messages {
-            let touched = window
-                .messages
-                .entry(message.seq)
-                .or_insert_with(|| Touched { message, readers: BTreeSet::new() });
+            let touched = window.messages.entry(message.seq).or_insert_with(|| Touched {
+                message,
+                readers: BTreeSet::new(),
+                recount: false,
+            });
             touched.readers.extend(share.reader);
+            touched.recount |= share.reader.is_none();
         }
         let bytes = share.record.payload.len();
         window.records.push(share.record);
@@ -120,7 +124,8 @@ impl Windows {
     }
 
     fn take(&mut self, wanted: impl Fn(&Window) -> bool) -> Vec<Window> {
-        let mut taken: Vec<Window> = self.open.extract_if(.., |_, window| wanted(window)).map(|(_, w)| w).collect();
+        let mut taken: Vec<Window> =
+            self.open.extract_if(.., |_, window| wanted(window)).map(|(_, w)| w).collect();
         for window in &taken {
             self.receipts -= window.receipts;
             self.bytes -= window.bytes;

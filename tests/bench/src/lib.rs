@@ -1,5 +1,7 @@
 //! What the measurements share.
 
+#![allow(clippy::panic, reason = "a measurement that can't go on should say so and end")]
+
 /// The value at the given share of the sorted values, 0 when there are none.
 #[must_use]
 pub fn quantile(sorted: &[f64], share: f64) -> f64 {
