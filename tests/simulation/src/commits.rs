@@ -193,7 +193,7 @@ impl Look<'_> {
                     let arrays = now(self.world.truth.read_arrays(id, &[seq])).unwrap_or_default();
                     let stored = arrays.first().is_some_and(|array| array.contains(fact.reader_uid));
                     require(stored, &format!("the receipt of {seq} is not stored"))?;
-                    if switches.is_empty() && self.has_long_counted(fact.reader_uid, &message) {
+                    if self.must_be_told(fact.reader_uid, &message) {
                         self.told(id, seq)?;
                     }
                 }
@@ -201,21 +201,6 @@ impl Look<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Did the reader count for the message when the record came, and ever since? Only then its sender must
-    /// have been told by now; what changed meanwhile brings a recount.
-    fn has_long_counted(&self, reader: Uid, message: &Message) -> bool {
-        let id = &message.conversation_id;
-        let rows = now(self.world.truth.members_of(id, &[reader])).unwrap_or_default();
-        let row = rows.into_iter().next().flatten().unwrap_or_default();
-        let conversation = now(self.world.truth.conversation(id)).flatten().unwrap_or_default();
-        let state = self.world.state();
-        let told = state.log.told.roster.get(&(id.clone(), reader)).copied();
-        let as_told = told.is_some_and(|(presence, joined, no)| {
-            row.presence == Some(presence) && row.joined == joined && no < self.no
-        });
-        as_told && conversation.policy.is_empty() && row.is_present() && row.joined < message.seq
     }
 
     /// A reader who does not count is no news; one who counts only by a change that came after the record is
