@@ -129,11 +129,7 @@ mod tests {
     }
 
     fn fact(order: u64, joined: Option<u64>) -> MemberFact {
-        MemberFact {
-            uid: Uid::new(1).unwrap(),
-            order: Order::new(order).unwrap(),
-            joined: joined.map(seq),
-        }
+        MemberFact { uid: Uid::new(1).unwrap(), order: Order::new(order).unwrap(), joined: joined.map(seq) }
     }
 
     fn member(order: u64, present: bool, joined: u64) -> Member {
@@ -170,6 +166,10 @@ mod tests {
             "the same again, after a crash perhaps"
         );
         let stale = fact(5, None);
-        assert_eq!(recount_above(&[&stale], &member(30, true, 9), &member(30, true, 9)), None, "a stale leave");
+        assert_eq!(
+            recount_above(&[&stale], &member(30, true, 9), &member(30, true, 9)),
+            None,
+            "a stale leave"
+        );
     }
 }

@@ -70,7 +70,8 @@ impl Plan {
                 self.head = self.head.max(skipped.to);
                 self.named.extend(skipped.range());
                 self.newest = self.newest.max(skipped.occurred_at);
-                for seq in skipped.range().map(|r| SeqRanges::from_ranges(vec![r])).unwrap_or_default().iter() {
+                for seq in skipped.range().map(|r| SeqRanges::from_ranges(vec![r])).unwrap_or_default().iter()
+                {
                     self.flag(seq, MessageFlags { skipped: true, ..MessageFlags::default() });
                 }
             }

@@ -14,7 +14,11 @@ const CONVERSATIONS_PER_PAGE: usize = 256;
 ///
 /// A join writes its row first and reads the user's switches afterwards; here it is the other way round, so
 /// one of the two always sees the other.
-pub(crate) async fn apply_switches(tools: &Tools, uid: Uid, switches: &[Switch<bool>]) -> Result<(), RoleError> {
+pub(crate) async fn apply_switches(
+    tools: &Tools,
+    uid: Uid,
+    switches: &[Switch<bool>],
+) -> Result<(), RoleError> {
     let (store, retrier) = (&*tools.ports.store, &tools.retrier);
     let mut all = retrier.run(|| store.user_switches(uid)).await?;
     let since_before = all.since(true);

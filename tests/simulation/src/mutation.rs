@@ -10,6 +10,8 @@ pub enum Mutation {
     NoLateMessageRule,
     /// No recounts.
     NoRecount,
+    /// Recounts reach up to the head, not to messages that are there before it is raised to them.
+    RecountUpToHead,
     /// Receipts are dropped while the cached switch is off, not by the newest off.
     DropBySwitchInForce,
     /// Positions are stored when records are handed over, before the work is durable and announced.
@@ -28,10 +30,11 @@ pub enum Mutation {
 
 impl Mutation {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::AnnounceOnlyNew,
         Self::NoLateMessageRule,
         Self::NoRecount,
+        Self::RecountUpToHead,
         Self::DropBySwitchInForce,
         Self::OffsetBeforeWork,
         Self::OwnAfterHead,

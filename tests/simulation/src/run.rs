@@ -124,6 +124,8 @@ struct Run {
     positions: BTreeMap<Position, usize>,
     steps: u64,
     crashes: u64,
+    /// A member that is slow until this step.
+    slow: Option<(TaskId, u64)>,
 }
 
 /// Runs one seed.
@@ -156,6 +158,7 @@ pub fn run(options: Options) -> Outcome {
         positions: BTreeMap::new(),
         steps: 0,
         crashes: 0,
+        slow: None,
     };
     run.whole();
     let world = run.world.clone();
@@ -253,6 +256,8 @@ impl Run {
             } else if self.disturbed() {
                 self.disturb();
                 self.keep_members();
+            } else if self.slowed() {
+                self.slow_down();
             } else if !self.jumped() && !self.step() {
                 if self.has_more() { self.feed_next() } else { self.move_time() }
             }
@@ -268,6 +273,24 @@ impl Run {
 
     fn disturbed(&self) -> bool {
         self.crashes < CRASHES && self.world.state().rng.below(1_000) < self.wildness.disturb_permille
+    }
+
+    fn slowed(&self) -> bool {
+        self.slow.is_none_or(|(_, until)| self.steps >= until) && self.world.state().rng.below(1_000) < 8
+    }
+
+    /// A member is slow for a while: none of its calls passes.
+    fn slow_down(&mut self) {
+        if self.tasks.is_empty() {
+            return;
+        }
+        let (at, steps) = {
+            let rng = &mut self.world.state().rng;
+            (rng.index(self.tasks.len()), rng.pick(&[20, 80, 250, 600]))
+        };
+        let id = self.tasks[at].id;
+        self.world.note(|| format!("task {id} is slow for {steps} steps"));
+        self.slow = Some((id, self.steps + steps));
     }
 
     /// Moves time on its own now and then.
@@ -373,10 +396,14 @@ impl Run {
         let mut state = self.world.state();
         let ready: Vec<u64> =
             state.calls.iter().filter(|(_, call)| state.may_pass(call, now_ms)).map(|(id, _)| *id).collect();
-        if ready.is_empty() {
+        let slow = self.slow.filter(|(_, until)| self.steps < *until).map(|(task, _)| task);
+        let of_slow = |id: &u64| state.calls.get(id).is_some_and(|call| Some(call.task) == slow);
+        let others: Vec<u64> = ready.iter().copied().filter(|id| !of_slow(id)).collect();
+        // With nobody else ready, time moves on: windows close and caches age while the slow one waits.
+        if others.is_empty() {
             return false;
         }
-        let id = state.rng.pick(&ready);
+        let id = state.rng.pick(&others);
         let granted = state.grant(id);
         drop(state);
         let Some((task, waker)) = granted else { return false };
@@ -427,6 +454,7 @@ impl Run {
 
     /// Without faults, until nothing is left to do; `false` when that does not end.
     fn rest(&mut self) -> bool {
+        self.slow = None;
         while let Some(at) = self.tasks.iter().position(|task| task.zombie_calls.is_some()) {
             self.drop_task(at);
         }

@@ -107,7 +107,8 @@ impl SimStore {
         let truth = &self.world.truth;
         let messages = truth.messages(id, head, head).now_or_never().and_then(Result::ok);
         let flags = truth.flags(id, head, head, 1).now_or_never().and_then(Result::ok).unwrap_or_default();
-        if flags.iter().any(|(_, flags)| flags.is_uncounted()) {
+        let row = truth.conversation(id).now_or_never().and_then(Result::ok).flatten().unwrap_or_default();
+        if flags.iter().any(|(_, flags)| flags.is_uncounted()) || head <= row.imported_head {
             return;
         }
         for message in messages.unwrap_or_default() {
@@ -139,7 +140,8 @@ impl MessageStore for SimStore {
     }
 
     async fn newest_buckets(&self, id: &ConversationId, limit: usize) -> Result<Vec<Bucket>, StoreError> {
-        Ok(call!(self, "newest_buckets", id, self.world.truth.newest_buckets(id, limit)))
+        let buckets = call!(self, "newest_buckets", id, self.world.truth.newest_buckets(id, limit));
+        Ok(self.tap.newest_buckets(buckets))
     }
 
     async fn write_messages(&self, messages: &[(Message, TimeMs)]) -> Result<(), StoreError> {

@@ -10,7 +10,7 @@ use readmark_domain::register::{Switch, UserSwitches};
 use readmark_domain::time::TimeMs;
 use readmark_events::{Fact, ReadChanged, Topic, decode};
 use readmark_log::{NewRecord, Record};
-use readmark_store::{Raise, ReadArrayAdd, UserStore};
+use readmark_store::{Bucket, Raise, ReadArrayAdd, UserStore};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -116,6 +116,7 @@ impl Tap {
                 _ => false,
             },
             Mutation::DropBySwitchInForce
+            | Mutation::RecountUpToHead
             | Mutation::OffsetBeforeWork
             | Mutation::OwnAfterHead
             | Mutation::ClaimedAfterLook
@@ -133,6 +134,11 @@ impl Tap {
         for add in adds {
             state.to_tell.insert((add.conversation_id.clone(), add.seq));
         }
+    }
+
+    /// The newest buckets as the task gets them: only recounts ask for them.
+    pub fn newest_buckets(&self, buckets: Vec<Bucket>) -> Vec<Bucket> {
+        if self.mutation == Some(Mutation::RecountUpToHead) { Vec::new() } else { buckets }
     }
 
     /// A roster as the task gets it.

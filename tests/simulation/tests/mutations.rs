@@ -4,7 +4,7 @@ use readmark_simulation::Mutation;
 use readmark_simulation::seeds::run_seeds;
 
 /// Seeds tried for one rule: the rarest is seen about once in a thousand.
-const SEEDS: u64 = 8_000;
+const SEEDS: u64 = 10_000;
 /// Faults after which it is clear.
 const ENOUGH: usize = 1;
 
@@ -28,6 +28,11 @@ fn no_late_message_rule() {
 #[test]
 fn no_recount() {
     goes_red(Mutation::NoRecount);
+}
+
+#[test]
+fn recount_only_up_to_the_head() {
+    goes_red(Mutation::RecountUpToHead);
 }
 
 #[test]
