@@ -73,19 +73,23 @@ pub(crate) struct Token {
 pub(crate) enum Inspect {
     /// A message: its row, its tally, who has read it
     Message {
+        /// The conversation
         conversation: ConversationId,
+        /// The message's seq
         seq: Seq,
         #[command(flatten)]
         output: Output,
     },
     /// A conversation: its head, policy and members
     Conversation {
+        /// The conversation
         conversation: ConversationId,
         #[command(flatten)]
         output: Output,
     },
     /// A user: its registers and unread messages, by conversation
     User {
+        /// The user
         uid: Uid,
         #[command(flatten)]
         output: Output,

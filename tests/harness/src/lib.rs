@@ -1,5 +1,5 @@
 //! Starts the real `readmark` and talks to it over its public faces only: HTTP, the operator's socket, the
-//! process. It shares no rule with the product: what the tests expect comes from the contract. Only the log of
+//! process. It shares no rule with the product: what the tests expect comes from the documents. Only the log of
 //! a server that has ended is read by the product's own reader ([`offline`]).
 //!
 //! Everything here panics when it can't go on: it serves tests, and a panic is how a test fails.

@@ -29,7 +29,7 @@ fn sources(source: &Source, flags: &[(&str, String)]) -> Result<Figment, Failure
     if let Some(file) = &source.config {
         figment = figment.merge(toml_file(file)?);
     }
-    figment = figment.merge(Env::prefixed(VARIABLE_PREFIX).filter(|key| key != "BIN").split("__"));
+    figment = figment.merge(Env::prefixed(VARIABLE_PREFIX).split("__"));
     if let Some(data_dir) = &source.data_dir {
         figment = figment.merge(Serialized::default("data_dir", data_dir));
     }
@@ -49,7 +49,7 @@ fn toml_file(file: &Path) -> Result<figment::providers::Data<Toml>, Failure> {
 /// Tries every given value alone on top of the defaults: serde stops at the first mistake, so this finds
 /// them all.
 fn mistakes(figment: &Figment) -> Result<Vec<String>, Failure> {
-    let given = figment.extract_inner::<Dict>("").or_else(|_| figment.extract::<Dict>()).map_err(Failure::usage)?;
+    let given: Dict = figment.extract().map_err(Failure::usage)?;
     let mut leaves = Vec::new();
     collect(&given, &mut Vec::new(), &mut leaves);
     let mut mistakes = Vec::new();
@@ -69,9 +69,9 @@ fn mistakes(figment: &Figment) -> Result<Vec<String>, Failure> {
 fn collect(dict: &Dict, path: &mut Vec<String>, leaves: &mut Vec<(String, Value)>) {
     for (name, value) in dict {
         path.push(name.clone());
-        match value {
-            Value::Dict(_, inner) if !inner.is_empty() => collect(inner, path, leaves),
-            leaf => leaves.push((path.join("."), leaf.clone())),
+        match value.as_dict().filter(|inner| !inner.is_empty()) {
+            Some(inner) => collect(inner, path, leaves),
+            None => leaves.push((path.join("."), value.clone())),
         }
         path.pop();
     }

@@ -1,6 +1,6 @@
 use super::{Table, lines};
 use readmark_domain::counting::{Roster, Tally, TallyVersion, lists};
-use readmark_domain::id::{ConversationId, MsgId, Seq, Uid};
+use readmark_domain::id::{ConversationId, MsgId, Seq, Uid, count};
 use readmark_domain::register::ReceiptsMode;
 use readmark_domain::seq_ranges::SeqRanges;
 use readmark_domain::time::TimeMs;
@@ -31,7 +31,9 @@ pub(crate) struct MessageDetails {
     pub recalled: bool,
     pub chunks: u16,
     pub mode: ReceiptsMode,
+    #[serde(with = "count")]
     pub read: u32,
+    #[serde(with = "count")]
     pub total: u32,
     pub version: TallyVersion,
     /// Who counts and has read it.
