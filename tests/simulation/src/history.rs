@@ -1,18 +1,19 @@
 //! Histories: what an IM backend and its readers say, as records of the log, drawn from a seed.
 
+mod bad;
+mod reads;
+
 use crate::rng::Rng;
 use crate::world::START_MS;
 use bytes::Bytes;
 use readmark_domain::fact::{
-    AckFact, Cleared, ConversationClosed, ConversationFact, ConversationPolicy, FlagSet, HeadImported,
-    MarkFact, MemberJoined, MemberLeft, MessageRecalled, MessageSent, Origin, ReadUpTo, Receipts, SeqSkipped,
-    UserErased, UserSettings, WatermarkImported,
+    AckFact, ConversationClosed, ConversationFact, ConversationPolicy, HeadImported, MarkFact, MemberJoined,
+    MemberLeft, MessageRecalled, MessageSent, SeqSkipped, UserErased, UserSettings, WatermarkImported,
 };
-use readmark_domain::id::{ConversationId, Endpoint, MsgId, Seq, Uid};
+use readmark_domain::id::{ConversationId, MsgId, Seq, Uid};
 use readmark_domain::register::ReceiptsMode;
-use readmark_domain::seq_ranges::SeqRanges;
 use readmark_domain::time::{Order, OrderSource, TimeMs};
-use readmark_events::{Fact, Topic};
+use readmark_events::Fact;
 use readmark_log::NewRecord;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -335,89 +336,6 @@ impl Generator<'_> {
         given(&ConversationFact::MessageSent(sent), What::Conversation)
     }
 
-    fn endpoint(&mut self) -> Option<Endpoint> {
-        let name = self.rng.pick(&["phone", "pc", ""]);
-        Endpoint::new(name).ok()
-    }
-
-    fn reads(&mut self, conversation: &Conversation) {
-        let id = &conversation.id;
-        for _ in 0..self.rng.within(1, 5) {
-            let up_to = self.rng.within(conversation.base + 1, conversation.top);
-            let up_to = if self.rng.chance(4) { conversation.top + 50 } else { up_to };
-            let fact = MarkFact::ReadUpTo(ReadUpTo {
-                uid: uid(self.rng.within(1, self.users)),
-                conversation_id: id.clone(),
-                up_to_seq: seq(up_to),
-                endpoint: self.endpoint(),
-                occurred_at: self.time(),
-            });
-            self.put_mark(&fact);
-        }
-        for _ in 0..self.rng.within(1, 8) {
-            self.ack(conversation);
-        }
-        if self.rng.chance(30) {
-            let fact = MarkFact::Cleared(Cleared {
-                uid: uid(self.rng.within(1, self.users)),
-                conversation_id: id.clone(),
-                up_to_seq: seq(self.rng.within(conversation.base + 1, conversation.top)),
-                endpoint: self.endpoint(),
-                occurred_at: self.time(),
-            });
-            self.put_mark(&fact);
-        }
-        if self.rng.chance(30) {
-            let flag = FlagSet {
-                uid: uid(self.rng.within(1, self.users)),
-                conversation_id: id.clone(),
-                value: self.rng.chance(60),
-                endpoint: self.endpoint(),
-                occurred_at: self.time(),
-            };
-            let fact = if self.rng.chance(50) { MarkFact::MarkedUnread(flag) } else { MarkFact::Muted(flag) };
-            self.put_mark(&fact);
-        }
-    }
-
-    fn ack(&mut self, conversation: &Conversation) {
-        let senders: Vec<(u64, u64)> = conversation.senders.iter().map(|(n, sender)| (*n, *sender)).collect();
-        if senders.is_empty() {
-            return;
-        }
-        let (first, sender) = self.rng.pick(&senders);
-        let reader = self.rng.within(1, self.users);
-        if reader == sender {
-            return;
-        }
-        let mut seqs = BTreeSet::from([first]);
-        for (n, other) in &senders {
-            if *other == sender && self.rng.chance(25) {
-                seqs.insert(*n);
-            }
-        }
-        if self.rng.chance(5) {
-            seqs.extend(conversation.skipped.iter().find(|n| !conversation.senders.contains_key(n)));
-        }
-        if self.rng.chance(3) {
-            seqs.insert(conversation.top + 50);
-        }
-        let fact = self.receipts(&conversation.id, sender, reader, &seqs);
-        self.put(given(&fact, What::Ack));
-    }
-
-    fn receipts(&mut self, id: &ConversationId, sender: u64, reader: u64, seqs: &BTreeSet<u64>) -> AckFact {
-        AckFact::Receipts(Receipts {
-            sender_uid: uid(sender),
-            reader_uid: uid(reader),
-            conversation_id: id.clone(),
-            seqs: SeqRanges::from_seqs(seqs.iter().map(|n| seq(*n))),
-            endpoint: self.endpoint(),
-            origin: Origin::Client,
-            occurred_at: self.time(),
-        })
-    }
-
     /// Leaves, joins, closings and policies.
     fn changes(&mut self, conversation: &Conversation) {
         let id = &conversation.id;
@@ -486,85 +404,5 @@ impl Generator<'_> {
             let occurred_at = self.time();
             self.put_mark(&MarkFact::UserErased(UserErased { uid: who, occurred_at }));
         }
-    }
-
-    /// Records that can't be used.
-    fn bad(&mut self, conversation: &Conversation) {
-        let id = &conversation.id;
-        let fresh: Vec<(u64, u64)> = conversation
-            .senders
-            .iter()
-            .filter(|(n, _)| {
-                !conversation.old.contains(n)
-                    && !conversation.skipped.contains(n)
-                    && **n > conversation.imported_head
-            })
-            .map(|(n, sender)| (*n, *sender))
-            .collect();
-        let Some((n, sender)) = (!fresh.is_empty()).then(|| self.rng.pick(&fresh)) else { return };
-        let other = sender % self.users + 1;
-        let reader = other % self.users + 1;
-        let record = |topic, key: &str, payload: Vec<u8>| NewRecord {
-            topic,
-            key: Bytes::from(key.to_owned()),
-            payload: Bytes::from(payload),
-            headers: vec![],
-        };
-        let bad = match self.rng.below(6) {
-            0 if reader != other => {
-                let fact = self.receipts(id, other, reader, &BTreeSet::from([n]));
-                given(&fact, |_| What::Bad("sender-mismatch"))
-            }
-            1 => {
-                let topic = self.rng.pick(&[Topic::ConversationEvents, Topic::Acks, Topic::Marks]);
-                Given {
-                    record: record(topic, id.as_str(), b"{\"type\":".to_vec()),
-                    what: What::Bad("malformed"),
-                }
-            }
-            2 => {
-                let fact = MarkFact::UserSettings(UserSettings {
-                    uid: uid(other),
-                    receipts: false,
-                    occurred_at: TimeMs::saturating(T0_MS),
-                });
-                let mut bad = given(&fact, |_| What::Bad("wrong-key"));
-                bad.record.key = Bytes::from(format!("{}", other + 1_000));
-                bad
-            }
-            3 => {
-                let fact = self.receipts(id, sender, other, &BTreeSet::from([n]));
-                let text =
-                    String::from_utf8_lossy(&readmark_events::encode(&fact).unwrap_or_default()).into_owned();
-                let own = text
-                    .replace(&format!("\"reader_uid\":\"{other}\""), &format!("\"reader_uid\":\"{sender}\""));
-                Given {
-                    record: record(Topic::Acks, &sender.to_string(), own.into_bytes()),
-                    what: What::Bad("bad-fact"),
-                }
-            }
-            4 => {
-                let payload = format!(r#"{{"v":1,"type":"pinned","conversation_id":"{id}"}}"#);
-                let record = record(Topic::ConversationEvents, id.as_str(), payload.into_bytes());
-                Given { record, what: What::Bad("unknown-kind") }
-            }
-            _ => {
-                self.conflict(id, n, sender);
-                return;
-            }
-        };
-        self.put(bad);
-    }
-
-    /// Another message at a known seq, after it.
-    fn conflict(&mut self, id: &ConversationId, n: u64, sender: u64) {
-        let Some(at) = self.rest.iter().position(|given| given.says_sent(id, seq(n))) else { return };
-        let mut bad = self.message(id, n, sender % self.users + 1, T0_MS);
-        if let What::Conversation(ConversationFact::MessageSent(sent)) = &bad.what {
-            let other = MessageSent { msg_id: MsgId::new(n + 2_000).unwrap_or_default(), ..sent.clone() };
-            bad = given(&ConversationFact::MessageSent(other), |_| What::Bad("seq-conflict"));
-        }
-        let to = at + 1 + self.rng.index(self.rest.len() - at);
-        self.rest.insert(to, bad);
     }
 }

@@ -11,6 +11,7 @@ pub mod log;
 pub mod mutation;
 pub mod oracle;
 pub mod rng;
+pub mod roles;
 pub mod run;
 pub mod seeds;
 pub mod sim_log;

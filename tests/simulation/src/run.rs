@@ -8,23 +8,16 @@ use crate::log::LogState;
 use crate::mutation::Mutation;
 use crate::oracle::Truth;
 use crate::rng::Rng;
+use crate::roles::{RoleFuture, role_future};
 use crate::sim_log::SimLog;
 use crate::store::SimStore;
 use crate::tap::{RoleKind, Tap};
 use crate::world::{Ready, State, TaskId, World};
-use prometheus::Registry;
-use readmark_aggregator::{Aggregator, AggregatorMetrics};
-use readmark_catalog::{Catalog, CatalogMetrics};
 use readmark_events::Topic;
 use readmark_log::{NewRecord, Position};
-use readmark_runtime::consume::consume;
-use readmark_runtime::metrics::SharedMetrics;
 use readmark_runtime::ports::{Ports, Rules};
-use readmark_runtime::role::RoleError;
-use readmark_watermark::{Watermark, WatermarkMetrics};
 use std::collections::BTreeMap;
-use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use tokio_util::sync::CancellationToken;
 
@@ -66,30 +59,6 @@ pub struct Outcome {
     /// Roles crashed, stopped, or cut off.
     pub crashes: u64,
 }
-
-struct Metrics {
-    shared: SharedMetrics,
-    catalog: CatalogMetrics,
-    aggregator: AggregatorMetrics,
-    watermark: WatermarkMetrics,
-}
-
-/// The roles' metrics, once per process: the simulation does not look at them.
-fn metrics() -> Option<&'static Metrics> {
-    static METRICS: OnceLock<Option<Metrics>> = OnceLock::new();
-    let make = || -> Result<Metrics, prometheus::Error> {
-        let registry = Registry::new();
-        Ok(Metrics {
-            shared: SharedMetrics::register(&registry)?,
-            catalog: CatalogMetrics::register(&registry)?,
-            aggregator: AggregatorMetrics::register(&registry)?,
-            watermark: WatermarkMetrics::register(&registry)?,
-        })
-    };
-    METRICS.get_or_init(|| make().ok()).as_ref()
-}
-
-type RoleFuture = Pin<Box<dyn Future<Output = Result<(), RoleError>> + Send>>;
 
 struct Task {
     id: TaskId,
@@ -510,23 +479,4 @@ impl Run {
         }
         self.rest().then_some(excused)
     }
-}
-
-fn role_future(role: RoleKind, ports: Ports, rules: Rules, stop: CancellationToken) -> Option<RoleFuture> {
-    let metrics = metrics()?;
-    let shared = metrics.shared.clone();
-    Some(match role {
-        RoleKind::Catalog => Box::pin(async move {
-            let mut role = Catalog::new(ports.clone(), rules.clone(), shared, metrics.catalog.clone());
-            consume(&mut role, &ports, &rules, &stop).await
-        }),
-        RoleKind::Aggregator => Box::pin(async move {
-            let mut role = Aggregator::new(ports.clone(), rules.clone(), shared, metrics.aggregator.clone());
-            consume(&mut role, &ports, &rules, &stop).await
-        }),
-        RoleKind::Watermark => Box::pin(async move {
-            let mut role = Watermark::new(ports.clone(), rules.clone(), shared, metrics.watermark.clone());
-            consume(&mut role, &ports, &rules, &stop).await
-        }),
-    })
 }
