@@ -2,7 +2,7 @@
 
 use crate::state::Gateway;
 use readmark_domain::id::{ConversationId, Seq, Uid};
-use readmark_http::{Item, Kind, Problem, Wait};
+use readmark_http::{Item, Kind, Problem};
 use readmark_store::{Conversation, StoreError, UserConversation};
 
 /// A present member of an open conversation.
@@ -68,32 +68,14 @@ impl Gateway {
         }
     }
 
-    /// What `look` says, where a refusal is said only when it is sure: the catalog has applied all that the
-    /// log held, and a further look says the same. Looks again meanwhile, since what is awaited mostly shows
-    /// long before: the catalog stores its position only when its recounts, merged by the second, are out.
+    /// What `look` says, where a refusal is said only when it is sure.
     pub(crate) async fn for_sure<T, F>(&self, id: &ConversationId, look: impl Fn() -> F) -> Result<T, Problem>
     where
         F: Future<Output = Result<Result<T, Refusal>, Problem>>,
     {
-        if let Ok(accepted) = look().await? {
-            return Ok(accepted);
-        }
-        let sure = self.sure.of([id]);
-        tokio::pin!(sure);
-        let mut wait = Wait::new(&*self.ports.clock);
-        let mut looking = true;
-        loop {
-            tokio::select! {
-                biased;
-                sure = &mut sure => {
-                    sure?;
-                    return look().await?.map_err(Refusal::problem);
-                }
-                more = wait.pause(), if looking => looking = more,
-            }
-            if let Ok(accepted) = look().await? {
-                return Ok(accepted);
-            }
+        match look().await? {
+            Ok(accepted) => Ok(accepted),
+            Err(_) => self.sure.look_again([id], look).await?.map_err(Refusal::problem),
         }
     }
 }

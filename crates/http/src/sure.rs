@@ -42,13 +42,16 @@ impl<'a> Wait<'a> {
     }
 }
 
-/// Makes a refusal final: waits until the catalog has applied all that the log held of a conversation.
+/// Makes a refusal final: the catalog has applied all that the log held of a conversation.
 #[derive(Clone)]
 pub struct Sure {
     log: Arc<dyn EventLog>,
     clock: Arc<dyn Clock>,
     catalog: Group,
 }
+
+/// What the catalog has still to apply: partitions, and up to where.
+type Behind = Vec<(TopicPartition, Offset)>;
 
 impl Sure {
     /// For an installation.
@@ -57,41 +60,64 @@ impl Sure {
         Self { log: ports.log.clone(), clock: ports.clock.clone(), catalog: rules.group("catalog") }
     }
 
-    /// Returns when everything that now stands in the log about these conversations is applied. The end of
-    /// the log is taken here and not when the request came: later is only surer, and a request that is
-    /// not in doubt never asks.
+    /// Looks again after a look that was refused: until one is not, or until everything that now stands in the
+    /// log about these conversations is applied, when a last look says what is final. The looks meanwhile are
+    /// there because what is awaited mostly shows long before: the catalog stores its position only when its
+    /// recounts, merged by the second, are out.
+    ///
+    /// The end of the log is taken here and not when the request came: later is only surer, and a request that
+    /// is not in doubt never asks.
     ///
     /// # Errors
-    /// 503 when that takes longer than [`LIMIT_MS`], or the log is away.
-    pub async fn of(&self, conversations: impl IntoIterator<Item = &ConversationId>) -> Result<(), Problem> {
-        let topic = Topic::ConversationEvents;
-        let partitions: BTreeSet<TopicPartition> = conversations
-            .into_iter()
-            .map(|id| TopicPartition {
-                topic,
-                partition: self.log.partition_of(topic, id.as_str().as_bytes()),
-            })
-            .collect();
-        let mut behind: Vec<(TopicPartition, Offset)> = Vec::new();
-        for partition in partitions {
-            behind.push((partition, self.log.end_offset(partition).await?));
-        }
+    /// 503 when that takes longer than [`LIMIT_MS`], or the log is away; and what `look` fails with.
+    pub async fn look_again<T, R, F>(
+        &self,
+        conversations: impl IntoIterator<Item = &ConversationId>,
+        look: impl Fn() -> F,
+    ) -> Result<Result<T, R>, Problem>
+    where
+        F: Future<Output = Result<Result<T, R>, Problem>>,
+    {
+        let mut behind = self.ends(conversations).await?;
         let mut wait = Wait::new(&*self.clock);
         loop {
-            while let Some((partition, end)) = behind.last().copied() {
-                let position = self.log.committed(&self.catalog, partition).await?.unwrap_or(0);
-                if position < end {
-                    break;
-                }
-                behind.pop();
-            }
-            if behind.is_empty() {
-                return Ok(());
+            // The position first: the look that follows then sees all that was applied up to it.
+            let sure = self.has_applied(&mut behind).await?;
+            let seen = look().await?;
+            if sure || seen.is_ok() {
+                return Ok(seen);
             }
             if !wait.pause().await {
                 let detail = "the catalog is behind, so this can't be refused for sure yet";
                 return Err(Problem::new(Kind::NotSureYet, detail));
             }
         }
+    }
+
+    async fn ends(
+        &self,
+        conversations: impl IntoIterator<Item = &ConversationId>,
+    ) -> Result<Behind, Problem> {
+        let topic = Topic::ConversationEvents;
+        let partition_of = |id: &ConversationId| self.log.partition_of(topic, id.as_str().as_bytes());
+        let partitions: BTreeSet<u32> = conversations.into_iter().map(partition_of).collect();
+        let mut ends = Behind::new();
+        for partition in partitions {
+            let partition = TopicPartition { topic, partition };
+            ends.push((partition, self.log.end_offset(partition).await?));
+        }
+        Ok(ends)
+    }
+
+    /// Takes away what is applied; is nothing left?
+    async fn has_applied(&self, behind: &mut Behind) -> Result<bool, Problem> {
+        while let Some((partition, end)) = behind.last().copied() {
+            let position = self.log.committed(&self.catalog, partition).await?.unwrap_or(0);
+            if position < end {
+                return Ok(false);
+            }
+            behind.pop();
+        }
+        Ok(true)
     }
 }

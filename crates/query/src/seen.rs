@@ -31,6 +31,10 @@ pub(crate) struct Seen {
 /// What is to be said of each seq that was asked for.
 pub(crate) type SeenBySeq = BTreeMap<Seq, Result<Seen, Refusal>>;
 
+fn is_in_doubt(seen: &SeenBySeq) -> bool {
+    seen.values().any(|one| one.as_ref().is_err_and(|refusal| refusal.is_in_doubt()))
+}
+
 /// The roster a tally is counted with.
 struct Counted {
     roster: Arc<Roster>,
@@ -148,17 +152,20 @@ impl Query {
         asked: &BTreeMap<ConversationId, SeqRanges>,
     ) -> Result<BTreeMap<ConversationId, SeenBySeq>, Problem> {
         let mut all = self.see_each(viewer, asked.iter()).await?;
-        let doubtful = |seen: &SeenBySeq| {
-            seen.values().any(|one| one.as_ref().is_err_and(|refusal| refusal.is_in_doubt()))
-        };
-        let in_doubt: Vec<ConversationId> =
-            all.iter().filter(|(_, seen)| doubtful(seen)).map(|(id, _)| id.clone()).collect();
+        let in_doubt: Vec<_> = all
+            .iter()
+            .filter(|(_, seen)| is_in_doubt(seen))
+            .filter_map(|(id, _)| asked.get_key_value(id))
+            .collect();
         if in_doubt.is_empty() {
             return Ok(all);
         }
-        self.sure.of(&in_doubt).await?;
-        let again = in_doubt.iter().filter_map(|id| asked.get_key_value(id));
-        all.extend(self.see_each(viewer, again).await?);
+        let look = || async {
+            let seen = self.see_each(viewer, in_doubt.iter().copied()).await?;
+            Ok(if seen.values().any(is_in_doubt) { Err(seen) } else { Ok(seen) })
+        };
+        let again = self.sure.look_again(in_doubt.iter().map(|(id, _)| *id), look).await?;
+        all.extend(again.unwrap_or_else(|still_refused| still_refused));
         Ok(all)
     }
 
