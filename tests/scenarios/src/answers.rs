@@ -128,6 +128,7 @@ fn picture(answer: &Value, step: &Unread) -> Result<(), String> {
     }
     let must_be = [
         ("unread", text(step.unread)),
+        ("mentions", text(step.mentions)),
         ("read_seq", text(step.read)),
         ("floor_seq", text(step.floor)),
         ("head_seq", text(step.head)),

@@ -1,6 +1,6 @@
 //! Steps that the IM backend says by `POST /v1/events`.
 
-use crate::format::Step;
+use crate::format::{Sent, Step};
 use crate::world::World;
 use serde_json::{Value, json};
 
@@ -35,11 +35,17 @@ pub fn of(world: &World, step: &Step, round: u64) -> Option<Vec<Value>> {
     Some(match step {
         Step::Join(s) => per_user(
             &s.users,
-            json!({"type": "member_joined", "conversation_id": s.c, "at_seq": s.at_seq.to_string(), "occurred_at": at(&s.at)}),
+            ordered(
+                s.version,
+                json!({"type": "member_joined", "conversation_id": s.c, "at_seq": s.at_seq.to_string(), "occurred_at": at(&s.at)}),
+            ),
         ),
         Step::Leave(s) => per_user(
             &s.users,
-            json!({"type": "member_left", "conversation_id": s.c, "at_seq": s.at_seq.to_string(), "occurred_at": at(&s.at)}),
+            ordered(
+                s.version,
+                json!({"type": "member_left", "conversation_id": s.c, "at_seq": s.at_seq.to_string(), "occurred_at": at(&s.at)}),
+            ),
         ),
         Step::Settings(s) => per_user(
             &s.users,
@@ -59,20 +65,7 @@ pub fn of(world: &World, step: &Step, round: u64) -> Option<Vec<Value>> {
                 json!({"type": "acked", "endpoint": "phone", "conversation_id": s.c, "messages": messages, "occurred_at": at(&s.at)}),
             )
         }
-        Step::Send(s) => {
-            let seqs = world.seqs(&s.seqs, round);
-            let first = s.msg.unwrap_or_else(|| msg_id(seqs[0]));
-            let (sender, sent_at) = (world.uid(&s.from).to_string(), at(&s.at));
-            let sent = |(number, seq): (usize, &u64)| {
-                let msg_id = if s.msg.is_some() { first + number as u64 } else { msg_id(*seq) };
-                json!({
-                    "type": "message_sent", "conversation_id": s.c, "seq": seq.to_string(),
-                    "msg_id": msg_id.to_string(), "sender_uid": sender, "occurred_at": sent_at,
-                    "countable": s.countable.unwrap_or(true),
-                })
-            };
-            seqs.iter().enumerate().map(sent).collect()
-        }
+        Step::Send(s) => sent(world, s, round),
         Step::Recall(s) => {
             let recalled_at = at(&s.at);
             let recalled = |seq: u64| json!({"type": "message_recalled", "conversation_id": s.c, "seq": seq.to_string(), "occurred_at": recalled_at});
@@ -81,18 +74,44 @@ pub fn of(world: &World, step: &Step, round: u64) -> Option<Vec<Value>> {
         Step::Skip(s) => vec![
             json!({"type": "seq_skipped", "conversation_id": s.c, "from": s.from.to_string(), "to": s.to.to_string(), "occurred_at": at(&s.at)}),
         ],
-        Step::Close(s) => vec![
+        Step::Close(s) => vec![ordered(
+            s.version,
             json!({"type": "conversation_closed", "conversation_id": s.c, "closed": s.closed, "occurred_at": at(&s.at)}),
-        ],
-        Step::Policy(s) => vec![
+        )],
+        Step::Policy(s) => vec![ordered(
+            s.version,
             json!({"type": "conversation_policy", "conversation_id": s.c, "receipts": s.receipts, "occurred_at": at(&s.at)}),
-        ],
+        )],
         Step::Batch(steps) => {
             let events = steps.iter().map(|step| of(world, step, round));
             events.collect::<Option<Vec<_>>>()?.into_iter().flatten().collect()
         }
         _ => return None,
     })
+}
+
+fn sent(world: &World, step: &Sent, round: u64) -> Vec<Value> {
+    let seqs = world.seqs(&step.seqs, round);
+    let first = step.msg.unwrap_or_else(|| msg_id(seqs[0]));
+    let (sender, sent_at) = (world.uid(&step.from).to_string(), world.occurred_at(step.at));
+    let mentions: Vec<_> = world.uids(&step.mentions, round).iter().map(u64::to_string).collect();
+    let event = |(number, seq): (usize, &u64)| {
+        let msg_id = if step.msg.is_some() { first + number as u64 } else { msg_id(*seq) };
+        json!({
+            "type": "message_sent", "conversation_id": step.c, "seq": seq.to_string(),
+            "msg_id": msg_id.to_string(), "sender_uid": sender, "occurred_at": sent_at,
+            "countable": step.countable.unwrap_or(true), "mentions": mentions,
+        })
+    };
+    seqs.iter().enumerate().map(event).collect()
+}
+
+/// With a version, where the step gives one.
+fn ordered(version: Option<u64>, event: Value) -> Value {
+    match version {
+        Some(version) => with(&event, "version", json!(version.to_string())),
+        None => event,
+    }
 }
 
 fn with(fields: &Value, name: &str, value: Value) -> Value {

@@ -93,6 +93,8 @@ pub enum Step {
     Kill,
     /// SIGTERM and start.
     Restart,
+    /// As [`Step::Restart`]; in between, the position of every group is taken out of the log.
+    ForgetPositions,
     /// Waits until everything sent before has been applied and told.
     Settle,
     /// Remembers where the topics end: later checks with `since` begin there.
@@ -128,12 +130,13 @@ macro_rules! step {
 }
 
 step!(
-    /// `at` is a time in ms on the scenario's own scale, which begins an hour ago; without it: now.
-    Join { #[serde(default = "conversation")] c: String, users: String, #[serde(default)] at_seq: u64, #[serde(default)] at: Option<i64>, }
+    /// `at` is a time in ms on the scenario's own scale, which begins an hour ago; without it: now. `version` is
+    /// the order in an installation that orders by version.
+    Join { #[serde(default = "conversation")] c: String, users: String, #[serde(default)] at_seq: u64, #[serde(default)] at: Option<i64>, #[serde(default)] version: Option<u64>, }
 );
 step!(
     /// As [`Join`].
-    Leave { #[serde(default = "conversation")] c: String, users: String, #[serde(default)] at_seq: u64, #[serde(default)] at: Option<i64>, }
+    Leave { #[serde(default = "conversation")] c: String, users: String, #[serde(default)] at_seq: u64, #[serde(default)] at: Option<i64>, #[serde(default)] version: Option<u64>, }
 );
 step!(
     /// `msg` is the msg_id of the first; without it one that belongs to the seq.
@@ -148,6 +151,8 @@ step!(
         msg: Option<u64>,
         #[serde(default)]
         countable: Option<bool>,
+        #[serde(default)]
+        mentions: String,
     }
 );
 step!(
@@ -160,11 +165,11 @@ step!(
 );
 step!(
     /// Closed, or open again.
-    Close { #[serde(default = "conversation")] c: String, closed: bool, #[serde(default)] at: Option<i64>, }
+    Close { #[serde(default = "conversation")] c: String, closed: bool, #[serde(default)] at: Option<i64>, #[serde(default)] version: Option<u64>, }
 );
 step!(
     /// full, count or off.
-    Policy { #[serde(default = "conversation")] c: String, receipts: String, #[serde(default)] at: Option<i64>, }
+    Policy { #[serde(default = "conversation")] c: String, receipts: String, #[serde(default)] at: Option<i64>, #[serde(default)] version: Option<u64>, }
 );
 step!(
     /// On or off.
@@ -333,6 +338,8 @@ step!(
         unread: Option<u64>,
         #[serde(default)]
         unread_at_least: Option<u64>,
+        #[serde(default)]
+        mentions: Option<u64>,
         #[serde(default)]
         read: Option<u64>,
         #[serde(default)]

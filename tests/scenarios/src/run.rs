@@ -4,15 +4,16 @@ use crate::format::{Scenario, Step};
 use crate::world::World;
 use crate::{answers, calls, events, settle, told};
 use futures::future::BoxFuture;
-use readmark_test_harness::{Options, Server, load, wait_for_answers};
+use readmark_test_harness::{Options, Server, load, offline, wait_for_answers};
 use std::sync::Arc;
 
 /// Runs a scenario against a server of its own; fails by panicking.
 pub async fn run(scenario: Scenario) {
     let options =
         scenario.env.iter().fold(Options::default(), |options, (name, value)| options.env(name, value));
-    let server = Server::start(options).await;
-    let world = Arc::new(World::new(server));
+    let orders_by_version =
+        scenario.env.get("READMARK_ORDER__SOURCE").is_some_and(|source| source == "version");
+    let world = Arc::new(World::new(Server::start(options).await, orders_by_version));
     run_all(&world, &scenario.steps, 0).await;
     world.end().await;
 }
@@ -68,6 +69,11 @@ fn run_step<'a>(world: &'a Arc<World>, step: &'a Step, round: u64) -> BoxFuture<
             }
             Step::Restart => {
                 world.server.terminate().await;
+                world.server.restart().await;
+            }
+            Step::ForgetPositions => {
+                world.server.terminate().await;
+                offline::forget_positions(world.server.data_dir()).await;
                 world.server.restart().await;
             }
             Step::Settle => settle::settle(world).await,

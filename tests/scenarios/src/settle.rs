@@ -28,7 +28,7 @@ pub async fn settle(world: &World) {
     let mut rounds = world.fence_rounds.lock().await;
     let posts = posts(world).await;
     if rounds.is_none() {
-        let joins: Vec<Value> = posts.iter().flat_map(joins).collect();
+        let joins: Vec<Value> = posts.iter().flat_map(|post| joins(world, post)).collect();
         world.server.as_service().events(&joins).await;
         *rounds = Some(0);
     }
@@ -64,9 +64,18 @@ async fn posts(world: &World) -> Vec<Post> {
     posts
 }
 
-fn joins(post: &Post) -> Vec<Value> {
+fn joins(world: &World, post: &Post) -> Vec<Value> {
     let at = readmark_test_harness::now_ms().to_string();
-    let join = |uid: u64| json!({"type": "member_joined", "conversation_id": post.conversation_id, "uid": uid.to_string(), "at_seq": "0", "occurred_at": at});
+    let join = |uid: u64| {
+        let mut join = json!({
+            "type": "member_joined", "conversation_id": post.conversation_id, "uid": uid.to_string(),
+            "at_seq": "0", "occurred_at": at,
+        });
+        if world.orders_by_version {
+            join["version"] = json!("1");
+        }
+        join
+    };
     vec![join(post.sender), join(post.reader)]
 }
 

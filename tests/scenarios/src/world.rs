@@ -17,6 +17,8 @@ pub type Ends = Vec<(u32, u64)>;
 pub struct World {
     /// The server, for this scenario alone.
     pub server: Server,
+    /// Does this installation order facts about members by `version`?
+    pub orders_by_version: bool,
     names: Mutex<Names>,
     base_ms: i64,
     last_ms: AtomicU64,
@@ -30,10 +32,11 @@ pub struct World {
 impl World {
     /// Of a server.
     #[must_use]
-    pub fn new(server: Server) -> Self {
+    pub fn new(server: Server, orders_by_version: bool) -> Self {
         let now = i64::try_from(readmark_test_harness::now_ms()).expect("fits 63 bits");
         Self {
             server,
+            orders_by_version,
             names: Mutex::default(),
             base_ms: now - BASE_BEFORE_NOW_MS,
             last_ms: AtomicU64::new(0),
