@@ -37,14 +37,14 @@ pub(crate) async fn apply_policy(
     let (store, retrier, id) = (&*tools.ports.store, &tools.retrier, &fact.conversation_id);
     let default = tools.rules.default_receipts;
     let switch = fact.switch(tools.rules.order_source).map_err(DecodeError::from)?;
-    let mut policy = retrier.run(|| store.conversation(id)).await?.unwrap_or_default().policy;
-    let since_before = policy.since(default);
+    let before = retrier.run(|| store.conversation(id)).await?.unwrap_or_default().policy;
     retrier.run(|| store.add_policy(id, switch)).await?;
-    let is_new = policy.add(switch);
-    if !is_new || policy.since(default) != since_before {
+    let after = retrier.run(|| store.conversation(id)).await?.unwrap_or_default().policy;
+    let was_stored = before.iter().any(|known| *known == switch);
+    if was_stored || after.since(default) != before.since(default) {
         outcome.ask_recount(Seq::ZERO);
     }
-    let receipts = policy.in_force(default);
+    let receipts = after.in_force(default);
     let changed = ConversationChanged::Policy { conversation_id: id.clone(), receipts };
     outcome.records.push(NewRecord::of(&changed)?);
     Ok(())

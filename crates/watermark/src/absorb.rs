@@ -28,6 +28,8 @@ const LOOKUPS_AT_ONCE: usize = 32;
 pub(crate) struct Parcel {
     record: Record,
     fact: Fact,
+    /// How far it has raised the watermark while the rest of it waits.
+    raised_to: Seq,
 }
 
 #[derive(Debug)]
@@ -55,7 +57,7 @@ impl Watermark {
             let position = record.position;
             self.progress.hold(position);
             match read(&record) {
-                Ok(Some(fact)) => parcels.push(Parcel { record, fact }),
+                Ok(Some(fact)) => parcels.push(Parcel { record, fact, raised_to: Seq::ZERO }),
                 Ok(None) => self.progress.release(position),
                 Err(error) if position.partition.topic == Topic::Marks => {
                     letters.push(DeadLetter { record, reason: error.into() });
@@ -106,12 +108,15 @@ impl Watermark {
         let looks = self.look(&parcels).await?;
         let mut plan = Plan::default();
         let mut waiting = Vec::new();
-        for (parcel, look) in parcels.into_iter().zip(looks) {
+        for (mut parcel, look) in parcels.into_iter().zip(looks) {
             match look {
                 Look::Drop => self.progress.release(parcel.record.position),
                 Look::Apply(raises_to) => plan.add(parcel, raises_to),
                 Look::Wait(raises_to) => {
-                    plan.raise_only(&parcel, raises_to);
+                    if raises_to > parcel.raised_to {
+                        plan.raise_only(&parcel, raises_to);
+                        parcel.raised_to = raises_to;
+                    }
                     waiting.push(parcel);
                 }
             }
@@ -227,9 +232,7 @@ impl Plan {
 
     /// What of a waiting record can be applied already.
     fn raise_only(&mut self, parcel: &Parcel, raises_to: Seq) {
-        if let Fact::Receipts(receipts) = &parcel.fact
-            && raises_to > Seq::ZERO
-        {
+        if let Fact::Receipts(receipts) = &parcel.fact {
             self.change(receipts.reader_uid, &receipts.conversation_id).raise_read(
                 raises_to,
                 receipts.endpoint.clone(),
@@ -239,7 +242,7 @@ impl Plan {
     }
 
     fn add(&mut self, parcel: Parcel, raises_to: Seq) {
-        let Parcel { record, fact } = parcel;
+        let Parcel { record, fact, .. } = parcel;
         let position = record.position;
         match fact {
             Fact::Receipts(receipts) => {
