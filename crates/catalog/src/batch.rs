@@ -56,7 +56,8 @@ pub(crate) fn split(records: Vec<Record>, order: OrderSource) -> (Vec<Conversati
     let mut batches: BTreeMap<ConversationId, ConversationBatch> = BTreeMap::new();
     let mut letters = Vec::new();
     for record in records {
-        let decoded = decode::<ConversationFact>(record.key.as_deref(), &record.payload).map_err(Reason::from);
+        let decoded =
+            decode::<ConversationFact>(record.key.as_deref(), &record.payload).map_err(Reason::from);
         let accepted = decoded.and_then(|fact| {
             let conversation_id = fact.conversation_id().clone();
             let run = Run::of(record.clone(), fact, order).map_err(|e| Reason::new("bad-fact", e))?;

@@ -31,7 +31,8 @@ pub(crate) struct PendingRecounts {
 impl PendingRecounts {
     /// Asks for one; a pending one of the same conversation takes it in.
     pub fn ask(&mut self, id: ConversationId, above: Seq, positions: Vec<Position>, now_ms: u64) {
-        let due_ms = self.last_ms.get(&id).map_or(now_ms, |last| last.saturating_add(MERGED_FOR_MS).max(now_ms));
+        let due_ms =
+            self.last_ms.get(&id).map_or(now_ms, |last| last.saturating_add(MERGED_FOR_MS).max(now_ms));
         let recount =
             self.pending.entry(id).or_insert(PendingRecount { above, positions: Vec::new(), due_ms });
         recount.above = recount.above.min(above);

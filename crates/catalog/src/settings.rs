@@ -15,7 +15,8 @@ pub(crate) async fn apply_closed(
     outcome: &mut Outcome,
 ) -> Result<(), StepError> {
     let (store, retrier, id) = (&*tools.ports.store, &tools.retrier, &fact.conversation_id);
-    let order = order_of(tools.rules.order_source, fact.occurred_at, fact.version).map_err(DecodeError::from)?;
+    let order =
+        order_of(tools.rules.order_source, fact.occurred_at, fact.version).map_err(DecodeError::from)?;
     let written = Latest { order, value: fact.closed };
     retrier.run(|| store.set_closed(id, written)).await?;
     let closed = retrier.run(|| store.conversation(id)).await?.and_then(|c| c.closed).unwrap_or(written);

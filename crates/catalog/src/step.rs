@@ -1,10 +1,10 @@
 //! What one conversation's share of a batch leads to.
 
 use readmark_domain::id::{ConversationId, Seq};
+use readmark_events::DecodeError;
 use readmark_log::{LogError, NewRecord, Position};
 use readmark_runtime::dead_letter::DeadLetter;
 use readmark_runtime::role::RoleError;
-use readmark_events::DecodeError;
 use readmark_store::{StoreError, StoreErrorKind};
 
 /// What is to be produced once everything is written.

@@ -204,7 +204,11 @@ mod tests {
             ("skipped", PlaceFacts { flags: skipped, ..facts(9, 0) }, Place::Skipped),
             ("a message at a skipped seq", PlaceFacts { flags: skipped, ..row(fresh) }, Place::Skipped),
             ("gone with its bucket", bucket(old, 9), Place::Expired),
-            ("beyond the head, in a bucket of old ones", bucket(old, 4), Place::Missing { beyond_head: true }),
+            (
+                "beyond the head, in a bucket of old ones",
+                bucket(old, 4),
+                Place::Missing { beyond_head: true },
+            ),
             ("late, in a live bucket", bucket(fresh, 9), Place::Missing { beyond_head: false }),
             ("late, in an unknown bucket", facts(9, 0), Place::Missing { beyond_head: false }),
             ("beyond the head", facts(4, 0), Place::Missing { beyond_head: true }),

@@ -68,8 +68,9 @@ impl Parts {
     pub fn secret(&self) -> Result<Vec<u8>, Failure> {
         let file = self.data_dir.secret_file();
         if !file.exists() {
-            make_secret(&file)
-                .map_err(|error| Failure::failed(format!("the secret {} can't be made: {error}", file.display())))?;
+            make_secret(&file).map_err(|error| {
+                Failure::failed(format!("the secret {} can't be made: {error}", file.display()))
+            })?;
         }
         readmark_http::auth::read_secret(&file).map_err(Failure::failed)
     }
@@ -82,7 +83,11 @@ impl Parts {
     }
 
     /// Takes away by the hour what is no longer kept, until `stop`.
-    pub fn keep_house(&self, config: &Config, stop: CancellationToken) -> impl Future<Output = ()> + Send + use<> {
+    pub fn keep_house(
+        &self,
+        config: &Config,
+        stop: CancellationToken,
+    ) -> impl Future<Output = ()> + Send + use<> {
         let (log, store, clock) = (self.log.clone(), self.store.clone(), self.clock);
         let rules = default_retention(config.rules().retention.keep_ms);
         async move {

@@ -35,7 +35,8 @@ pub(crate) fn start(
     stop: &CancellationToken,
 ) -> Result<RunningRoles, prometheus::Error> {
     let (ports, rules, shared) = (ports.clone(), rules.clone(), shared.clone());
-    let catalog = Catalog::new(ports.clone(), rules.clone(), shared.clone(), CatalogMetrics::register(registry)?);
+    let catalog =
+        Catalog::new(ports.clone(), rules.clone(), shared.clone(), CatalogMetrics::register(registry)?);
     let aggregator =
         Aggregator::new(ports.clone(), rules.clone(), shared.clone(), AggregatorMetrics::register(registry)?);
     let watermark =

@@ -175,7 +175,8 @@ async fn look_at(tools: &Tools, fact: &Fact) -> Result<Look, StoreError> {
     match fact {
         Fact::Receipts(receipts) => {
             let (id, now) = (&receipts.conversation_id, tools.ports.clock.now());
-            let found = tools.retrier.run(|| places(store, id, &receipts.seqs, tools.rules.retention, now)).await?;
+            let found =
+                tools.retrier.run(|| places(store, id, &receipts.seqs, tools.rules.retention, now)).await?;
             Ok(match judge(receipts.sender_uid, found, None) {
                 Ok(verdict) if verdict.parked.is_empty() => Look::Apply(verdict.raises_to),
                 Ok(verdict) => Look::Wait(verdict.raises_to),
@@ -311,13 +312,14 @@ impl UserPlan {
     async fn apply(self, tools: &Tools, uid: Uid) -> Result<UserDone, RoleError> {
         let mut done = UserDone { positions: Vec::new(), letters: Vec::new() };
         let records = self.records;
-        let mut refuse = |positions: &[Position], error: &StoreError| {
-            let refused = records.iter().filter(|record| positions.contains(&record.position));
-            done.letters.extend(refused.map(|record| DeadLetter {
-                record: record.clone(),
-                reason: Reason::new("refused", error),
-            }));
-        };
+        let mut refuse =
+            |positions: &[Position], error: &StoreError| {
+                let refused = records.iter().filter(|record| positions.contains(&record.position));
+                done.letters.extend(refused.map(|record| DeadLetter {
+                    record: record.clone(),
+                    reason: Reason::new("refused", error),
+                }));
+            };
         let mut finished = Vec::new();
         for (id, change) in self.changes {
             let positions = change.positions.clone();

@@ -77,7 +77,12 @@ impl Change {
     }
 
     /// Writes, reads back, tells, expands. In this order.
-    pub async fn apply(self, tools: &Tools, uid: Uid, id: &ConversationId) -> Result<Vec<Position>, RoleError> {
+    pub async fn apply(
+        self,
+        tools: &Tools,
+        uid: Uid,
+        id: &ConversationId,
+    ) -> Result<Vec<Position>, RoleError> {
         let (store, retrier) = (&*tools.ports.store, &tools.retrier);
         retrier.run(|| store.raise(uid, id, &self.raises)).await?;
         let row = retrier.run(|| store.user_conversation(uid, id)).await?.unwrap_or_default();
@@ -111,7 +116,12 @@ impl Change {
     }
 
     /// The registers as read back, never the fact's own value.
-    fn told(&self, uid: Uid, id: &ConversationId, row: &UserConversation) -> Result<Vec<NewRecord>, RoleError> {
+    fn told(
+        &self,
+        uid: Uid,
+        id: &ConversationId,
+        row: &UserConversation,
+    ) -> Result<Vec<NewRecord>, RoleError> {
         let mut told = Vec::new();
         if self.marks {
             told.push(ReadChanged::ConversationRead(ConversationRead {

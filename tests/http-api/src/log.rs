@@ -42,7 +42,7 @@ impl ScriptedLog {
         self.state.lock().unwrap().mood = mood;
     }
 
-    /// The catalog stands before everything that is appended.
+    /// The catalog's position stays before everything that is appended, whatever it applies.
     pub fn hold_catalog(&self) {
         self.state.lock().unwrap().catalog_held = true;
     }
@@ -108,7 +108,6 @@ impl EventLog for ScriptedLog {
         };
         if let Some(work) = work {
             work.await;
-            return Ok(Some(10));
         }
         Ok(Some(if held { 9 } else { 10 }))
     }

@@ -214,6 +214,11 @@ async fn what_the_catalog_applies_meanwhile_is_seen() {
     api.log.catalog_will_apply(Box::pin(async move { seed.sends("c6", 7, [3]).await }));
     let answer = api.post(Token::User(8), "/v1/conversations/c6/read", &json!({"up_to_seq": "3"})).await;
     assert_eq!((answer.status.as_u16(), answer.json()), (202, json!({"read_seq": "3"})));
+    api.log.hold_catalog();
+    let seed = api.seed.clone();
+    api.log.catalog_will_apply(Box::pin(async move { seed.sends("c6", 7, [4]).await }));
+    let answer = api.post(Token::User(8), "/v1/conversations/c6/read", &json!({"up_to_seq": "4"})).await;
+    assert_eq!(answer.status, 202, "also before the catalog's position says so: {}", answer.text);
 }
 
 #[tokio::test(start_paused = true)]

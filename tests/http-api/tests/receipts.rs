@@ -160,7 +160,8 @@ async fn what_is_not_there_is_404_once_it_is_sure() {
     let seed = api.seed.clone();
     api.log.catalog_will_apply(Box::pin(async move { seed.sends("c1", 7, [5]).await }));
     let answer = api.get(Token::User(7), &message(5, "receipt")).await;
-    assert_eq!(answer.json()["total"], "3", "seen once the catalog has applied it: {}", answer.text);
+    let why = "seen once the catalog has applied it, wherever its position is";
+    assert_eq!(answer.json()["total"], "3", "{why}: {}", answer.text);
 }
 
 #[tokio::test(start_paused = true)]

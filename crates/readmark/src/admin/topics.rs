@@ -61,7 +61,8 @@ pub(crate) async fn read(
         return Ok(Json(json!({ "partitions": partitions })));
     };
     let limit = slice.limit.unwrap_or(RECORDS_AT_MOST).min(RECORDS_AT_MOST);
-    let records = log.read(TopicPartition { topic, partition }, slice.from, limit).await.map_err(log_failed)?;
+    let records =
+        log.read(TopicPartition { topic, partition }, slice.from, limit).await.map_err(log_failed)?;
     Ok(Json(records.iter().map(shown).collect()))
 }
 

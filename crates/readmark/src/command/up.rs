@@ -58,7 +58,13 @@ async fn up_until_stopped(config: &Config) -> Result<Exit, Failure> {
     announce(&servers, &parts.data_dir.listen_file())?;
 
     tokio::spawn(stop::cancel_when_asked(stop_serving.clone()));
-    tokio::spawn(watch_lag(ports.clone(), config.rules(), running.consumed.clone(), shared, stop_roles.clone()));
+    tokio::spawn(watch_lag(
+        ports.clone(),
+        config.rules(),
+        running.consumed.clone(),
+        shared,
+        stop_roles.clone(),
+    ));
     tokio::spawn(parts.keep_house(config, stop_roles.clone()));
     let socket_router = admin::routes(ports.clone(), config.rules());
     let socket_served = tokio::spawn(admin::serve(socket, socket_router, stop_roles.clone()));
@@ -119,7 +125,9 @@ async fn servers(
 }
 
 async fn bind(address: std::net::SocketAddr) -> Result<TcpListener, Failure> {
-    TcpListener::bind(address).await.map_err(|error| Failure::failed(format!("can't listen on {address}: {error}")))
+    TcpListener::bind(address)
+        .await
+        .map_err(|error| Failure::failed(format!("can't listen on {address}: {error}")))
 }
 
 fn checks(ports: &Ports, running: &RunningRoles) -> Vec<Check> {

@@ -54,7 +54,8 @@ fn mistakes(figment: &Figment) -> Result<Vec<String>, Failure> {
     collect(&given, &mut Vec::new(), &mut leaves);
     let mut mistakes = Vec::new();
     for (key, value) in leaves {
-        let alone = Figment::from(Serialized::defaults(Config::default())).merge(Serialized::default(&key, &value));
+        let alone =
+            Figment::from(Serialized::defaults(Config::default())).merge(Serialized::default(&key, &value));
         match alone.extract::<Config>() {
             Ok(config) => mistakes.extend(check(&config)),
             Err(errors) => {
@@ -90,7 +91,8 @@ mod tests {
     use super::*;
 
     fn of_file(text: &str) -> Result<Config, String> {
-        let mistakes = mistakes(&Figment::from(Serialized::defaults(Config::default())).merge(Toml::string(text)));
+        let mistakes =
+            mistakes(&Figment::from(Serialized::defaults(Config::default())).merge(Toml::string(text)));
         let figment = Figment::from(Serialized::defaults(Config::default())).merge(Toml::string(text));
         let mistakes = mistakes.map_err(|failure| failure.to_string())?;
         if mistakes.is_empty() { Ok(figment.extract().unwrap()) } else { Err(mistakes.join("\n")) }

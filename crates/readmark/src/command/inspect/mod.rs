@@ -79,7 +79,10 @@ pub(crate) trait Table {
     fn table(&self) -> String;
 }
 
-fn show<V: Serialize + DeserializeOwned + Table>(question: &Question, output: &Output) -> Result<Exit, Failure> {
+fn show<V: Serialize + DeserializeOwned + Table>(
+    question: &Question,
+    output: &Output,
+) -> Result<Exit, Failure> {
     let config = load(&output.source, &[])?;
     let answer = runtime()?.block_on(ask(question, &config))?;
     let view: V = serde_json::from_slice(&answer).map_err(Failure::failed)?;

@@ -88,7 +88,8 @@ async fn registers(ports: &Ports, entry: UserConversationEntry) -> Result<Regist
 
 impl Table for UserView {
     fn table(&self) -> String {
-        let mut text = format!("user {}, receipts {}\n\n", self.uid, if self.receipts { "on" } else { "off" });
+        let mut text =
+            format!("user {}, receipts {}\n\n", self.uid, if self.receipts { "on" } else { "off" });
         text.push_str("conversation          present  head     floor    unread   read     joined   cleared  own      claimed  receipted\n");
         for row in &self.conversations {
             text.push_str(&format!(
