@@ -72,13 +72,10 @@ fn the_defaults_are_those_of_the_program() {
     let shown: toml::Table = String::from_utf8(shown.stdout).unwrap().parse().unwrap();
     let mut real = BTreeMap::new();
     for (key, value) in shown {
-        match value {
-            toml::Value::Table(section) => {
-                real.extend(section.into_iter().map(|(name, value)| (format!("{key}.{name}"), value)));
-            }
-            value => {
-                real.insert(key, value);
-            }
+        if let toml::Value::Table(section) = value {
+            real.extend(section.into_iter().map(|(name, value)| (format!("{key}.{name}"), value)));
+        } else {
+            real.insert(key, value);
         }
     }
     let parse = |text: &str| format!("v = {text}").parse::<toml::Table>().unwrap()["v"].clone();
