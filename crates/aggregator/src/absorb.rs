@@ -66,7 +66,7 @@ impl Aggregator {
             }
         }
         self.take_slice(slice, &mut letters).await?;
-        self.bury(letters).await
+        Ok(self.dead_letters.bury(&letters, &mut self.progress).await?)
     }
 
     async fn take_slice(
@@ -199,16 +199,7 @@ impl Aggregator {
                 }
             }
         }
-        self.bury(letters).await
-    }
-
-    /// Appends dead letters, then lets their offsets go.
-    async fn bury(&mut self, letters: Vec<DeadLetter>) -> Result<(), RoleError> {
-        self.dead_letters.send(&letters).await?;
-        for letter in letters {
-            self.progress.release(letter.record.position);
-        }
-        Ok(())
+        Ok(self.dead_letters.bury(&letters, &mut self.progress).await?)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::parked::ParkedReceipts;
 use crate::window::Windows;
 use async_trait::async_trait;
 use readmark_events::Topic;
-use readmark_log::{Offset, Record, TopicPartition};
+use readmark_log::{Record, TopicPartition};
 use readmark_runtime::dead_letter::DeadLetters;
 use readmark_runtime::metrics::SharedMetrics;
 use readmark_runtime::parking::ParkingLot;
@@ -94,11 +94,7 @@ impl Role for Aggregator {
         self.parked.full()
     }
 
-    fn to_store(&self) -> Vec<(TopicPartition, Offset)> {
-        self.progress.to_store()
-    }
-
-    fn stored(&mut self, positions: &[(TopicPartition, Offset)]) {
-        self.progress.stored(positions);
+    fn progress(&mut self) -> &mut Progress {
+        &mut self.progress
     }
 }

@@ -1,38 +1,18 @@
 //! A batch of records, split by conversation and into runs of facts that are written together.
 
+use crate::fact::{MemberFact, MessageFact};
 use crate::members::apply_members;
 use crate::messages::apply_messages;
-use crate::role::Tools;
 use crate::settings::{apply_closed, apply_policy};
 use crate::step::{Outcome, StepError};
-use readmark_domain::fact::{
-    ConversationClosed, ConversationFact, ConversationPolicy, FactError, HeadImported, MessageRecalled,
-    MessageSent, SeqSkipped, order_of,
-};
-use readmark_domain::id::{ConversationId, Seq, Uid};
-use readmark_domain::time::{Order, OrderSource};
+use crate::tools::Tools;
+use readmark_domain::fact::{ConversationClosed, ConversationFact, ConversationPolicy, FactError, order_of};
+use readmark_domain::id::ConversationId;
+use readmark_domain::time::OrderSource;
 use readmark_events::decode;
 use readmark_log::Record;
 use readmark_runtime::dead_letter::{DeadLetter, Reason};
 use std::collections::BTreeMap;
-
-/// A fact about messages.
-#[derive(Debug, Clone)]
-pub(crate) enum MessageFact {
-    Sent(MessageSent),
-    Recalled(MessageRecalled),
-    Skipped(SeqSkipped),
-    HeadImported(HeadImported),
-}
-
-/// A fact about a member.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct MemberFact {
-    pub uid: Uid,
-    pub order: Order,
-    /// The seq after which it joined; `None` for a leave.
-    pub joined: Option<Seq>,
-}
 
 /// Facts of one conversation that follow each other and are written together: all merges, so that their
 /// order within a run makes no difference.

@@ -4,7 +4,7 @@
 //! at here. So one of the two always sees the other.
 
 use crate::step::StepError;
-use crate::role::Tools;
+use crate::tools::Tools;
 use readmark_domain::counting::{Member, Message};
 use readmark_domain::fact::{AckFact, MAX_RECORD_RANGES, MAX_RECORD_SEQS, Origin, Receipts};
 use readmark_domain::id::{ConversationId, Seq, Uid};

@@ -5,13 +5,17 @@
 //! a merge, and what is told is what was read back.
 
 mod batch;
+mod fact;
 mod group_size;
 mod late;
 mod members;
 mod messages;
+mod metrics;
 mod recounts;
 mod role;
 mod settings;
 mod step;
+mod tools;
 
-pub use role::{Catalog, CatalogMetrics};
+pub use metrics::CatalogMetrics;
+pub use role::Catalog;

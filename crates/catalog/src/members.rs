@@ -1,15 +1,14 @@
 //! Joins and leaves.
 
-use crate::batch::MemberFact;
-use crate::role::Tools;
+use crate::fact::MemberFact;
 use crate::step::{Outcome, StepError};
-use futures::future::BoxFuture;
+use crate::tools::Tools;
 use readmark_domain::counting::Member;
 use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::register::Presence;
 use readmark_events::ConversationChanged;
 use readmark_log::NewRecord;
-use readmark_runtime::at_once;
+use readmark_runtime::at_once::{self, Call};
 use readmark_store::{MemberChange, StoreError};
 use std::collections::BTreeSet;
 
@@ -66,7 +65,7 @@ impl MemberFact {
 /// user first and its conversations are read afterwards. So one of the two always sees the other.
 async fn copy_switches(tools: &Tools, id: &ConversationId, facts: &[MemberFact]) -> Result<(), StoreError> {
     let joined: BTreeSet<Uid> = facts.iter().filter(|f| f.joined.is_some()).map(|f| f.uid).collect();
-    let mut copies: Vec<BoxFuture<'_, Result<(), StoreError>>> = Vec::new();
+    let mut copies: Vec<Call<'_, (), StoreError>> = Vec::new();
     for uid in joined {
         copies.push(Box::pin(copy_switches_of(tools, id, uid)));
     }

@@ -4,11 +4,10 @@
 //! missing can be told from what is gone), the sender's own mark before the head (so that nobody's own
 //! message shows as unread), every message before the head is read, and the head raised last.
 
-use crate::batch::MessageFact;
+use crate::fact::MessageFact;
 use crate::late::late_acks;
-use crate::role::Tools;
 use crate::step::{Outcome, StepError};
-use futures::future::BoxFuture;
+use crate::tools::Tools;
 use readmark_domain::counting::{Message, MessageFlags};
 use readmark_domain::fact::{MAX_SKIP_SEQS, MessageSent};
 use readmark_domain::id::{ConversationId, Seq, Uid};
@@ -17,7 +16,7 @@ use readmark_domain::seq_ranges::{SeqRange, SeqRanges};
 use readmark_domain::time::TimeMs;
 use readmark_events::{ConversationChanged, HeadMessage};
 use readmark_log::{NewRecord, Record};
-use readmark_runtime::at_once;
+use readmark_runtime::at_once::{self, Call};
 use readmark_runtime::dead_letter::{DeadLetter, Reason};
 use readmark_store::{Bucket, Raise, StoreError};
 use std::collections::BTreeMap;
@@ -201,7 +200,7 @@ fn newest_by_bucket(sent: &[MessageSent]) -> Vec<Bucket> {
 }
 
 async fn write_mentions(tools: &Tools, id: &ConversationId, sent: &[MessageSent]) -> Result<(), StoreError> {
-    let mut writes: Vec<BoxFuture<'_, Result<(), StoreError>>> = Vec::new();
+    let mut writes: Vec<Call<'_, (), StoreError>> = Vec::new();
     for message in sent {
         if !message.mentions.is_empty() || message.mention_all {
             writes.push(Box::pin(write_mentions_of(tools, id, message)));
@@ -228,7 +227,7 @@ async fn raise_own(tools: &Tools, id: &ConversationId, sent: &[MessageSent]) -> 
         let newest = own.entry(message.sender_uid).or_default();
         *newest = (*newest).max(message.seq);
     }
-    let mut writes: Vec<BoxFuture<'_, Result<(), StoreError>>> = Vec::new();
+    let mut writes: Vec<Call<'_, (), StoreError>> = Vec::new();
     for (uid, seq) in own {
         writes.push(Box::pin(async move {
             let raise = [Raise::Own(seq)];

@@ -1,13 +1,13 @@
 use crate::batch::{ConversationBatch, split};
 use crate::group_size::GroupSizes;
+use crate::metrics::CatalogMetrics;
 use crate::recounts::PendingRecounts;
 use crate::step::{Outcome, StepError};
+use crate::tools::Tools;
 use async_trait::async_trait;
-use futures::future::BoxFuture;
-use prometheus::{IntCounter, Registry};
 use readmark_events::Topic;
-use readmark_log::{NewRecord, Offset, Position, Record, TopicPartition};
-use readmark_runtime::at_once;
+use readmark_log::{NewRecord, Position, Record, TopicPartition};
+use readmark_runtime::at_once::{self, Call};
 use readmark_runtime::dead_letter::DeadLetters;
 use readmark_runtime::metrics::SharedMetrics;
 use readmark_runtime::ports::{Ports, Rules};
@@ -18,38 +18,6 @@ use std::collections::BTreeSet;
 
 /// Conversations handled at once: enough to share the store's group commits, few enough to bound memory.
 const CONVERSATIONS_AT_ONCE: usize = 16;
-
-/// What the catalog counts for itself.
-#[derive(Clone, Debug)]
-pub struct CatalogMetrics {
-    /// `readmark_seq_conflicts_total`: an alert, the IM gave one seq to two messages.
-    pub seq_conflicts_total: IntCounter,
-}
-
-impl CatalogMetrics {
-    /// Registers them.
-    ///
-    /// # Errors
-    /// When one of them is registered already.
-    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
-        let seq_conflicts_total = IntCounter::new(
-            "readmark_seq_conflicts_total",
-            "Messages refused because their seq is taken by another message: the IM's numbering went back.",
-        )?;
-        registry.register(Box::new(seq_conflicts_total.clone()))?;
-        Ok(Self { seq_conflicts_total })
-    }
-}
-
-/// What every step of the catalog uses.
-pub(crate) struct Tools {
-    pub ports: Ports,
-    pub rules: Rules,
-    pub retrier: Retrier,
-    pub sizes: GroupSizes,
-    pub shared: SharedMetrics,
-    pub metrics: CatalogMetrics,
-}
 
 /// The role.
 pub struct Catalog {
@@ -78,7 +46,7 @@ impl Catalog {
     /// Writes and tells the facts of several conversations at once; each conversation's in their order.
     async fn apply(&self, batches: Vec<ConversationBatch>) -> Result<Vec<Outcome>, RoleError> {
         let tools = &self.tools;
-        let mut steps: Vec<BoxFuture<'_, Result<Outcome, StepError>>> = Vec::new();
+        let mut steps: Vec<Call<'_, Outcome, StepError>> = Vec::new();
         for batch in batches {
             steps.push(Box::pin(batch.apply(tools)));
         }
@@ -166,12 +134,8 @@ impl Role for Catalog {
         BTreeSet::new()
     }
 
-    fn to_store(&self) -> Vec<(TopicPartition, Offset)> {
-        self.progress.to_store()
-    }
-
-    fn stored(&mut self, positions: &[(TopicPartition, Offset)]) {
-        self.progress.stored(positions);
+    fn progress(&mut self) -> &mut Progress {
+        &mut self.progress
     }
 }
 

@@ -1,7 +1,7 @@
 //! Closing and policy of a conversation.
 
-use crate::role::Tools;
 use crate::step::{Outcome, StepError};
+use crate::tools::Tools;
 use readmark_domain::fact::{ConversationClosed, ConversationPolicy, order_of};
 use readmark_domain::id::Seq;
 use readmark_domain::register::Latest;

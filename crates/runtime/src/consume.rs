@@ -125,12 +125,12 @@ impl Member {
 
     /// A position that could not be stored is stored with the next one: until then records come twice.
     async fn store_positions(&mut self, role: &mut dyn Role) -> Result<(), RoleError> {
-        let positions = role.to_store();
+        let positions = role.progress().to_store();
         if positions.is_empty() {
             return Ok(());
         }
         match self.consumer.commit(&positions).await {
-            Ok(()) => role.stored(&positions),
+            Ok(()) => role.progress().stored(&positions),
             Err(error) => match error.kind {
                 LogErrorKind::Unavailable | LogErrorKind::NotOwner => {
                     tracing::warn!(role = role.name(), %error, "positions not stored");

@@ -2,6 +2,7 @@
 
 use crate::metrics::SharedMetrics;
 use crate::ports::Ports;
+use crate::progress::Progress;
 use crate::retry::Retrier;
 use bytes::Bytes;
 use readmark_events::{DeadLetterHeaders, DecodeError, Topic};
@@ -75,6 +76,18 @@ impl DeadLetters {
                 partition = %record.position.partition, offset = record.position.offset,
                 "record put among the dead letters"
             );
+        }
+        Ok(())
+    }
+
+    /// Appends them, then lets their offsets go.
+    ///
+    /// # Errors
+    /// As [`DeadLetters::send`].
+    pub async fn bury(&self, letters: &[DeadLetter], progress: &mut Progress) -> Result<(), LogError> {
+        self.send(letters).await?;
+        for letter in letters {
+            progress.release(letter.record.position);
         }
         Ok(())
     }

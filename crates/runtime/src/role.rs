@@ -1,8 +1,9 @@
 //! What the consumer loop asks of a role.
 
+use crate::progress::Progress;
 use async_trait::async_trait;
 use readmark_events::{DecodeError, Topic};
-use readmark_log::{LogError, Offset, Record, TopicPartition};
+use readmark_log::{LogError, Record, TopicPartition};
 use readmark_store::StoreError;
 use std::collections::BTreeSet;
 
@@ -48,9 +49,6 @@ pub trait Role: Send {
     /// Partitions of which it can take no more for now.
     fn full(&self) -> BTreeSet<TopicPartition>;
 
-    /// Positions that may be stored and have moved.
-    fn to_store(&self) -> Vec<(TopicPartition, Offset)>;
-
-    /// These positions are stored.
-    fn stored(&mut self, positions: &[(TopicPartition, Offset)]);
+    /// What it has at work, which says what positions may be stored.
+    fn progress(&mut self) -> &mut Progress;
 }

@@ -1,8 +1,8 @@
 //! What a batch asks of one user's registers in one conversation. Everything here is a merge, so the facts
 //! of a batch become one write, whatever their order.
 
-use crate::expansion::expand;
-use crate::role::Tools;
+use crate::expansion::{Expansion, expand};
+use crate::tools::Tools;
 use readmark_domain::id::{ConversationId, Endpoint, Seq, Uid};
 use readmark_domain::invariant::NeverFalls;
 use readmark_domain::register::Latest;
@@ -25,16 +25,6 @@ pub(crate) struct Change {
     /// The device of the newest fact.
     pub endpoint: Option<Endpoint>,
     pub positions: Vec<Position>,
-}
-
-/// A mark to be spelled out.
-#[derive(Debug, Clone)]
-pub(crate) struct Expansion {
-    pub up_to: Seq,
-    pub endpoint: Option<Endpoint>,
-    pub occurred_at: TimeMs,
-    /// When the gateway accepted it, for latencies.
-    pub accepted_at: Option<String>,
 }
 
 impl Change {

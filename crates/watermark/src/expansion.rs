@@ -1,11 +1,11 @@
 //! "Read up to" spelled out as receipts: along the buckets that hold messages, never along a range of seqs,
 //! and in bounded steps.
 
-use crate::change::Expansion;
-use crate::role::Tools;
+use crate::tools::Tools;
 use readmark_domain::fact::{AckFact, Origin, Receipts};
-use readmark_domain::id::{ConversationId, Seq, Uid};
+use readmark_domain::id::{ConversationId, Endpoint, Seq, Uid};
 use readmark_domain::seq_ranges::SeqRanges;
+use readmark_domain::time::TimeMs;
 use readmark_events::header_name;
 use readmark_log::NewRecord;
 use readmark_runtime::role::RoleError;
@@ -15,6 +15,16 @@ use std::collections::BTreeMap;
 /// Buckets of one step: at most 2,048 messages, so that a record stays within 10,000 seqs and a step is
 /// a few dozen milliseconds.
 const BUCKETS_PER_STEP: usize = 16;
+
+/// A mark to be spelled out.
+#[derive(Debug, Clone)]
+pub(crate) struct Expansion {
+    pub up_to: Seq,
+    pub endpoint: Option<Endpoint>,
+    pub occurred_at: TimeMs,
+    /// When the gateway accepted it, for latencies.
+    pub accepted_at: Option<String>,
+}
 
 /// Expands `(max(receipted, joined), up_to]`.
 pub(crate) async fn expand(

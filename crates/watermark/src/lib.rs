@@ -8,8 +8,11 @@ mod absorb;
 mod change;
 mod expansion;
 mod metrics;
+mod parcel;
+mod plan;
 mod role;
 mod settings;
+mod tools;
 
 pub use metrics::WatermarkMetrics;
 pub use role::Watermark;

@@ -1,8 +1,9 @@
-use crate::absorb::Parcel;
 use crate::metrics::WatermarkMetrics;
+use crate::parcel::Parcel;
+use crate::tools::Tools;
 use async_trait::async_trait;
 use readmark_events::Topic;
-use readmark_log::{Offset, Record, TopicPartition};
+use readmark_log::{Record, TopicPartition};
 use readmark_runtime::dead_letter::DeadLetters;
 use readmark_runtime::metrics::SharedMetrics;
 use readmark_runtime::parking::ParkingLot;
@@ -11,15 +12,6 @@ use readmark_runtime::progress::Progress;
 use readmark_runtime::retry::Retrier;
 use readmark_runtime::role::{Role, RoleError};
 use std::collections::BTreeSet;
-
-/// What every step of the role uses.
-pub(crate) struct Tools {
-    pub ports: Ports,
-    pub rules: Rules,
-    pub retrier: Retrier,
-    pub metrics: WatermarkMetrics,
-    pub shared: SharedMetrics,
-}
 
 /// The role.
 pub struct Watermark {
@@ -83,11 +75,7 @@ impl Role for Watermark {
         self.parked.full()
     }
 
-    fn to_store(&self) -> Vec<(TopicPartition, Offset)> {
-        self.progress.to_store()
-    }
-
-    fn stored(&mut self, positions: &[(TopicPartition, Offset)]) {
-        self.progress.stored(positions);
+    fn progress(&mut self) -> &mut Progress {
+        &mut self.progress
     }
 }

@@ -1,6 +1,6 @@
 //! A user's switch of receipts: written to the user first, then copied to its member rows, then recounted.
 
-use crate::role::Tools;
+use crate::tools::Tools;
 use readmark_domain::id::{ConversationId, Uid};
 use readmark_domain::register::{Switch, UserSwitches};
 use readmark_runtime::recount::recounts_above;

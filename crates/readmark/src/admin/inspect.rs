@@ -1,6 +1,6 @@
 //! `inspect` over the socket.
 
-use super::server::{AdminError, AdminState};
+use super::state::{AdminError, AdminState};
 use crate::command::inspect::{conversation, message, user};
 use axum::Json;
 use axum::extract::{Query, State};

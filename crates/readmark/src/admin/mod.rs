@@ -3,6 +3,7 @@
 mod client;
 mod inspect;
 mod server;
+mod state;
 mod topics;
 
 pub(crate) use client::get;

@@ -1,7 +1,6 @@
+use super::state::AdminState;
 use super::{inspect, topics};
 use axum::Router;
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use readmark_runtime::ports::{Ports, Rules};
 use std::os::unix::fs::PermissionsExt;
@@ -9,21 +8,6 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio::net::UnixListener;
 use tokio_util::sync::CancellationToken;
-
-/// What the socket's calls use.
-pub(crate) struct AdminState {
-    pub ports: Ports,
-    pub rules: Rules,
-}
-
-/// An answer that is no success: the words, and whose fault it is.
-pub(crate) struct AdminError(pub StatusCode, pub String);
-
-impl IntoResponse for AdminError {
-    fn into_response(self) -> Response {
-        (self.0, self.1).into_response()
-    }
-}
 
 /// Binds the socket for its owner alone. One that a killed process left behind is replaced: the data
 /// directory's lock says that nobody else serves it.

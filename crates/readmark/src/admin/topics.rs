@@ -1,6 +1,6 @@
 //! Topics read and written raw, by whoever owns the data directory.
 
-use super::server::{AdminError, AdminState};
+use super::state::{AdminError, AdminState};
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
