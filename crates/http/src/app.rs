@@ -72,15 +72,8 @@ fn cors(origins: &[String]) -> Result<Option<CorsLayer>, String> {
     if origins.is_empty() {
         return Ok(None);
     }
-    let parse = |origin: &String| match origin.parse::<HeaderValue>() {
-        Ok(value) if value.to_str().is_ok_and(|text| text.contains("://") && !text.contains('*')) => {
-            Ok(value)
-        }
-        Ok(_) | Err(_) => {
-            Err(format!("allowed origin {origin:?} is none: name each one, as in https://chat.example"))
-        }
-    };
-    let origins: Vec<HeaderValue> = origins.iter().map(parse).collect::<Result<_, _>>()?;
+    let origins: Vec<HeaderValue> =
+        origins.iter().map(|origin| parse_origin(origin)).collect::<Result<_, _>>()?;
     let exposed: [HeaderName; 2] = [header::AGE, header::RETRY_AFTER];
     Ok(Some(
         CorsLayer::new()
@@ -90,6 +83,19 @@ fn cors(origins: &[String]) -> Result<Option<CorsLayer>, String> {
             .expose_headers(exposed)
             .max_age(PREFLIGHT_MAX_AGE),
     ))
+}
+
+/// An origin the way browsers send it: a scheme and a host, no path and no wildcard.
+///
+/// # Errors
+/// Says what is wrong with it.
+pub fn parse_origin(origin: &str) -> Result<HeaderValue, String> {
+    let host = origin.split_once("://").map_or("", |(_, host)| host);
+    let is_origin = !host.is_empty() && !host.contains(['*', '/']);
+    let value = origin.parse::<HeaderValue>().ok().filter(|_| is_origin);
+    value.ok_or_else(|| {
+        format!("{origin:?} is no origin: name each one without a path, as in https://chat.example")
+    })
 }
 
 #[derive(Clone)]

@@ -17,7 +17,7 @@ mod server;
 mod settings;
 mod sure;
 
-pub use app::{AppParts, app};
+pub use app::{AppParts, app, parse_origin};
 pub use decimal::Decimal;
 pub use extract::{
     ConversationPath, Json, MAX_BODY_BYTES, MessagePath, Params, Service, User, Viewer, parse_item,

@@ -43,7 +43,7 @@ pub(crate) struct Source {
 pub(crate) struct Up {
     #[command(flatten)]
     pub source: Source,
-    /// Where to serve (default 127.0.0.1:8080)
+    /// Where to serve, an IP address and a port (default 127.0.0.1:8080)
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<SocketAddr>,
     /// Where to serve /healthz, /readyz, /metrics and /openapi.json instead

@@ -3,6 +3,15 @@
 use std::io::IsTerminal;
 use tracing_subscriber::EnvFilter;
 
+/// Checks a filter without starting anything.
+///
+/// # Errors
+/// When it can't be read.
+pub fn check(filter: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    EnvFilter::try_new(filter)?;
+    Ok(())
+}
+
 /// Starts logging; `filter` chooses what, as in `info` or `warn,readmark_aggregator=debug`.
 ///
 /// # Errors

@@ -18,17 +18,25 @@ pub enum KeyError {
         /// Why.
         source: std::io::Error,
     },
+    /// What is in a file can't be used.
+    #[error("{path}: {source}", path = path.display())]
+    InFile {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: Box<KeyError>,
+    },
     /// The secret is empty.
     #[error("the secret of tokens is empty")]
     EmptySecret,
     /// The key set is no JSON Web Key Set.
-    #[error("the file of public keys is no JSON Web Key Set: {0}")]
+    #[error("no JSON Web Key Set: {0}")]
     NoKeySet(#[source] serde_json::Error),
     /// A key of the set can't be used.
-    #[error("key {kid:?} of the JSON Web Key Set can't be used: {detail}")]
+    #[error("the key {kid} can't be used: {detail}")]
     BadKey {
-        /// Its `kid`.
-        kid: Option<String>,
+        /// Its `kid` in quotes, or that it has none.
+        kid: String,
         /// Why.
         detail: String,
     },
@@ -43,17 +51,23 @@ pub enum KeyError {
 /// Reads a secret from a file; line ends around it are left out.
 ///
 /// # Errors
-/// [`KeyError::Read`] or [`KeyError::EmptySecret`].
+/// [`KeyError`], naming the file.
 pub fn read_secret(path: &Path) -> Result<Vec<u8>, KeyError> {
     let bytes = std::fs::read(path).map_err(|source| KeyError::Read { path: path.to_owned(), source })?;
     let secret = bytes.trim_ascii().to_vec();
     if secret.is_empty() {
-        return Err(KeyError::EmptySecret);
+        return Err(KeyError::EmptySecret.in_file(path));
     }
     if secret.len() < GOOD_SECRET_BYTES {
         tracing::warn!(path = %path.display(), bytes = secret.len(), "the secret of tokens is short: use at least 32 bytes");
     }
     Ok(secret)
+}
+
+impl KeyError {
+    fn in_file(self, path: &Path) -> Self {
+        Self::InFile { path: path.to_owned(), source: Box::new(self) }
+    }
 }
 
 impl AuthSettings {
@@ -73,7 +87,10 @@ impl AuthSettings {
             ),
             None => None,
         };
-        Verifier::new(secret.as_deref(), jwks.as_deref())
+        Verifier::new(secret.as_deref(), jwks.as_deref()).map_err(|error| match &self.jwks_file {
+            Some(path) => error.in_file(path),
+            None => error,
+        })
     }
 }
 
@@ -96,7 +113,8 @@ pub(super) fn public_keys(jwks: &str) -> Result<Vec<PublicKey>, KeyError> {
 
 fn public_key(jwk: &Jwk) -> Result<PublicKey, KeyError> {
     let kid = jwk.common.key_id.clone();
-    let bad = |detail: String| KeyError::BadKey { kid: jwk.common.key_id.clone(), detail };
+    let shown = kid.as_ref().map_or_else(|| "without kid".to_owned(), |kid| format!("{kid:?}"));
+    let bad = |detail: String| KeyError::BadKey { kid: shown.clone(), detail };
     let algorithm = match &jwk.algorithm {
         AlgorithmParameters::RSA(_) => Algorithm::RS256,
         AlgorithmParameters::EllipticCurve(key) if key.curve == EllipticCurve::P256 => Algorithm::ES256,

@@ -1,7 +1,9 @@
 //! What the types alone can't check.
 
 use super::keys::Config;
+use readmark_http::parse_origin;
 use readmark_log::embedded::PARTITIONS_MAX;
+use readmark_runtime::telemetry;
 use std::ops::RangeInclusive;
 
 /// Days that receipts are kept: ten years at most.
@@ -37,6 +39,11 @@ pub(crate) fn check(config: &Config) -> Vec<String> {
     if prefix.is_empty() || prefix.len() > 64 || !prefix.chars().all(plain) {
         let words = "must be 1 to 64 letters, digits, dots, dashes or underscores";
         mistakes.push(format!("log.topic_prefix: {words}"));
+    }
+    let origins = http.allowed_origins.iter().filter_map(|origin| parse_origin(origin).err());
+    mistakes.extend(origins.map(|words| format!("http.allowed_origins: {words}")));
+    if let Err(error) = telemetry::check(&config.telemetry.filter) {
+        mistakes.push(format!("telemetry.filter: {error}"));
     }
     mistakes
 }

@@ -4,6 +4,7 @@ use super::check::check;
 use super::keys::Config;
 use crate::cli::Source;
 use crate::exit::Failure;
+use figment::error::Kind;
 use figment::providers::{Env, Format, Serialized, Toml};
 use figment::value::{Dict, Tag, Value};
 use figment::{Figment, Metadata};
@@ -59,8 +60,9 @@ fn mistakes(figment: &Figment) -> Result<Vec<String>, Failure> {
         match alone.extract::<Config>() {
             Ok(config) => mistakes.extend(check(&config)),
             Err(errors) => {
-                let place = place(figment, value.tag());
-                mistakes.extend(errors.into_iter().map(|error| format!("{key}{place}: {}", error.kind)));
+                let place = place(figment, value.tag(), &key);
+                mistakes
+                    .extend(errors.into_iter().map(|error| format!("{key}{place}: {}", words(&error.kind))));
             }
         }
     }
@@ -78,9 +80,19 @@ fn collect(dict: &Dict, path: &mut Vec<String>, leaves: &mut Vec<(String, Value)
     }
 }
 
-fn place(figment: &Figment, tag: Tag) -> String {
+fn words(kind: &Kind) -> String {
+    if let Kind::UnknownField(_, known) = kind {
+        return format!("no such key; there are {}", known.join(", "));
+    }
+    kind.to_string()
+}
+
+/// Where a value stands. What is neither in a file nor a flag is a variable.
+fn place(figment: &Figment, tag: Tag, key: &str) -> String {
+    let variable = || format!("{VARIABLE_PREFIX}{}", key.replace('.', "__").to_uppercase());
     let named = |metadata: &Metadata| match &metadata.source {
         Some(source) => format!(" (in {source})"),
+        None if metadata.name.contains("environment") => format!(" (variable {})", variable()),
         None => format!(" (from {})", metadata.name),
     };
     figment.get_metadata(tag).map(named).unwrap_or_default()
@@ -109,9 +121,22 @@ mod tests {
 
     #[test]
     fn every_mistake_is_named_at_once() {
-        let told = of_file("listen = 'nowhere'\nspeed = 9\n[log]\npartitions = 'many'\n[receipts]\ndefault = 'loud'\nexpire_days = 0")
-            .unwrap_err();
-        for key in ["listen", "speed", "log.partitions", "receipts.default", "receipts.expire_days"] {
+        let told = of_file(
+            "listen = 'nowhere'\nspeed = 9\n[log]\npartitions = 'many'\n[receipts]\ndefault = 'loud'\nexpire_days = 0\n\
+             [http]\nallowed_origins = ['https://a', '*', 'chat.example', 'https://b/']\n[telemetry]\nfilter = 'a=b=c'",
+        )
+        .unwrap_err();
+        for key in [
+            "listen",
+            "speed",
+            "log.partitions",
+            "receipts.default",
+            "receipts.expire_days",
+            "\"*\"",
+            "\"chat.example\"",
+            "\"https://b/\"",
+            "telemetry.filter",
+        ] {
             assert!(told.contains(key), "{key} in {told}");
         }
     }
