@@ -17,8 +17,9 @@ pub(crate) async fn asked() -> std::io::Result<()> {
 /// Cancels `stop` at the first signal.
 pub(crate) async fn cancel_when_asked(stop: CancellationToken) {
     tokio::select! {
-        asked = asked() => if let Err(error) = asked {
-            tracing::error!(%error, "signals can't be received");
+        asked = asked() => match asked {
+            Ok(()) => tracing::info!("asked to stop: finishing what is open"),
+            Err(error) => tracing::error!(%error, "signals can't be received"),
         },
         () = stop.cancelled() => {}
     }

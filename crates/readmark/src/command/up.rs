@@ -85,7 +85,10 @@ async fn up_until_stopped(config: &Config) -> Result<Exit, Failure> {
     let _ = std::fs::remove_file(parts.data_dir.listen_file());
     let _ = std::fs::remove_file(parts.data_dir.admin_socket());
     parts.close().await?;
-    ended.map(|()| Exit::Done)
+    ended.map(|()| {
+        tracing::info!("readmark has stopped");
+        Exit::Done
+    })
 }
 
 async fn servers(
