@@ -6,13 +6,19 @@ use crate::messages::apply_messages;
 use crate::settings::{apply_closed, apply_policy};
 use crate::step::{Outcome, StepError};
 use crate::tools::Tools;
-use readmark_domain::fact::{ConversationClosed, ConversationFact, ConversationPolicy, FactError, order_of};
+use readmark_domain::fact::{
+    ConversationClosed, ConversationFact, ConversationPolicy, FactError, MAX_SKIP_SEQS, order_of,
+};
 use readmark_domain::id::ConversationId;
 use readmark_domain::time::OrderSource;
 use readmark_events::decode;
 use readmark_log::Record;
 use readmark_runtime::dead_letter::{DeadLetter, Reason};
 use std::collections::BTreeMap;
+
+/// Skipped seqs that one run may begin with: each is a flag in memory until it is written, and a skip may be one
+/// short record of 65,536.
+const SKIPPED_SEQS_PER_RUN: u64 = MAX_SKIP_SEQS;
 
 /// Facts of one conversation that follow each other and are written together: all merges, so that their
 /// order within a run makes no difference.
@@ -115,7 +121,11 @@ impl Run {
 impl ConversationBatch {
     fn add(&mut self, run: Run) {
         match (self.runs.last_mut(), run) {
-            (Some(Run::Messages(facts)), Run::Messages(more)) => facts.extend(more),
+            (Some(Run::Messages(facts)), Run::Messages(more))
+                if skipped_seqs(facts) < SKIPPED_SEQS_PER_RUN =>
+            {
+                facts.extend(more);
+            }
             (Some(Run::Members(facts)), Run::Members(more)) => facts.extend(more),
             (_, run) => self.runs.push(run),
         }
@@ -135,6 +145,14 @@ impl ConversationBatch {
     }
 }
 
+fn skipped_seqs(facts: &[(Record, MessageFact)]) -> u64 {
+    let skipped = facts.iter().map(|(_, fact)| match fact {
+        MessageFact::Skipped(skipped) => skipped.range().map_or(0, |range| range.count()),
+        MessageFact::Sent(_) | MessageFact::Recalled(_) | MessageFact::HeadImported(_) => 0,
+    });
+    skipped.sum()
+}
+
 /// The store refused something of this run: find out what, one record at a time.
 async fn apply_singly(tools: &Tools, run: Run, outcome: &mut Outcome) -> Result<(), StepError> {
     for single in run.into_singles() {
@@ -149,4 +167,43 @@ async fn apply_singly(tools: &Tools, run: Run, outcome: &mut Outcome) -> Result<
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use readmark_domain::fact::SeqSkipped;
+    use readmark_domain::id::Seq;
+    use readmark_domain::time::TimeMs;
+    use readmark_events::Topic;
+    use readmark_log::{NewRecord, Position, TopicPartition};
+
+    fn skip(offset: u64, from: u64, to: u64) -> Record {
+        let fact = ConversationFact::SeqSkipped(SeqSkipped {
+            conversation_id: ConversationId::new("c").unwrap(),
+            from: Seq::new(from).unwrap(),
+            to: Seq::new(to).unwrap(),
+            occurred_at: TimeMs::new(1).unwrap(),
+        });
+        let NewRecord { key, payload, headers, .. } = NewRecord::of(&fact).unwrap();
+        let partition = TopicPartition { topic: Topic::ConversationEvents, partition: 0 };
+        let position = Position { partition, offset };
+        Record { position, appended_at: TimeMs::new(1).unwrap(), key: Some(key), payload, headers }
+    }
+
+    fn runs(skips: impl Iterator<Item = (u64, u64)>) -> Vec<usize> {
+        let records = skips.zip(0..).map(|((from, to), offset)| skip(offset, from, to)).collect();
+        let (batches, letters) = split(records, OrderSource::OccurredAt);
+        assert!(letters.is_empty());
+        batches.iter().flat_map(|batch| &batch.runs).map(|run| run.records().len()).collect()
+    }
+
+    #[test]
+    fn wide_skips_are_written_a_few_at_a_time() {
+        let wide = |n| (n * MAX_SKIP_SEQS + 1, (n + 1) * MAX_SKIP_SEQS);
+        assert_eq!(runs((0..4).map(wide)), [1, 1, 1, 1]);
+        let half = |n| (n * MAX_SKIP_SEQS / 2 + 1, (n + 1) * MAX_SKIP_SEQS / 2);
+        assert_eq!(runs((0..4).map(half)), [2, 2]);
+        assert_eq!(runs((1..=500).map(|n| (n, n))), [500], "short ones are one run");
+    }
 }

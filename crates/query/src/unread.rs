@@ -5,9 +5,9 @@ use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::register::Latest;
 use readmark_domain::unread::unread as count_unread;
 use readmark_runtime::at_once;
-use readmark_store::lookup::all_flags;
+use readmark_store::lookup::{count_uncounted, without_uncounted};
 use readmark_store::{Conversation, ReceiptStore, StoreError, UserConversation};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 /// Reads of one request at once.
 pub const READS_AT_ONCE: usize = 16;
@@ -98,11 +98,8 @@ async fn one<S: ReceiptStore + ?Sized>(
     let (head, floor) = (conversation.head, registers.floor());
     let (mut unread, mut mentions) = (0, 0);
     if floor < head {
-        let flags = all_flags(store, id, floor.next(), head).await?;
-        let uncounted: HashSet<Seq> =
-            flags.into_iter().filter(|(_, flags)| flags.is_uncounted()).map(|(seq, _)| seq).collect();
-        unread = count_unread(head, floor, uncounted.len() as u64);
-        mentions = count_mentions(store, uid, id, floor.next(), head, &uncounted).await?;
+        unread = count_unread(head, floor, count_uncounted(store, id, floor, head).await?);
+        mentions = count_mentions(store, uid, id, floor.next(), head).await?;
     }
     Ok(ConversationUnread {
         conversation_id: id.clone(),
@@ -123,15 +120,15 @@ async fn count_mentions<S: ReceiptStore + ?Sized>(
     id: &ConversationId,
     first: Seq,
     last: Seq,
-    uncounted: &HashSet<Seq>,
 ) -> Result<u64, StoreError> {
     let (mut count, mut from) = (0, first);
     loop {
         let page = store.mentions(uid, id, from, last, PAGE).await?;
-        count += page.iter().filter(|seq| !uncounted.contains(seq)).count() as u64;
-        match page.last() {
-            Some(greatest) if page.len() >= PAGE && *greatest < last => from = greatest.next(),
-            Some(_) | None => return Ok(count),
+        let next = page.last().filter(|greatest| page.len() >= PAGE && **greatest < last).map(|g| g.next());
+        count += without_uncounted(store, id, page).await?.len() as u64;
+        match next {
+            Some(next) => from = next,
+            None => return Ok(count),
         }
     }
 }

@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 
 /// Flags read in one call; the loop asks again after the last one.
 pub const FLAGS_PAGE: usize = 4_096;
+/// Widest range read in one call: however far apart the seqs lie that are asked for, no more messages than this
+/// are held besides theirs.
+pub const SPAN_SEQS: u64 = 2_048;
 
 /// Says what is at each of `seqs`, ascending. Reads the messages, then the head, then again the messages at or
 /// below it that were missing, so that a message whose event is applied meanwhile is taken neither to be beyond
@@ -28,10 +31,9 @@ pub async fn places<S: ReceiptStore + ?Sized>(
     let mut messages: BTreeMap<Seq, Message> = BTreeMap::new();
     let mut flags: BTreeMap<Seq, MessageFlags> = BTreeMap::new();
     for (first, last) in spans(seqs) {
-        for message in store.messages(id, first, last).await? {
-            messages.insert(message.seq, message);
-        }
-        flags.extend(all_flags(store, id, first, last).await?);
+        messages.extend(asked_messages(store, id, seqs, (first, last)).await?);
+        let found = all_flags(store, id, first, last).await?;
+        flags.extend(found.into_iter().filter(|(seq, _)| seqs.contains(*seq)));
     }
     let missing = SeqRanges::from_seqs(seqs.iter().filter(|seq| !messages.contains_key(seq)));
     let (head, imported_head) = if missing.is_empty() {
@@ -42,9 +44,7 @@ pub async fn places<S: ReceiptStore + ?Sized>(
     // A message is written before the head is raised: what is not found now either is late, or gone.
     let passed = SeqRanges::from_seqs(missing.iter().filter(|seq| *seq <= head));
     for (first, last) in spans(&passed) {
-        for message in store.messages(id, first, last).await? {
-            messages.insert(message.seq, message);
-        }
+        messages.extend(asked_messages(store, id, &passed, (first, last)).await?);
     }
     let buckets = bucket_times(store, id, &passed).await?;
     let judged = seqs.iter().map(|seq| {
@@ -60,15 +60,32 @@ pub async fn places<S: ReceiptStore + ?Sized>(
     Ok(judged.collect())
 }
 
+/// Of the messages of this range those that are asked for.
+async fn asked_messages<S: MessageStore + ?Sized>(
+    store: &S,
+    id: &ConversationId,
+    seqs: &SeqRanges,
+    (first, last): (Seq, Seq),
+) -> Result<Vec<(Seq, Message)>, StoreError> {
+    let found = store.messages(id, first, last).await?;
+    let asked = found.into_iter().filter(|message| seqs.contains(message.seq));
+    Ok(asked.map(|message| (message.seq, message)).collect())
+}
+
 /// The ranges to read so that every one of `seqs` is in one: those in the same bucket or in neighbouring ones
 /// are one range, since a bucket is read in one piece. Else an ack of every second message would cost a read
-/// a message.
+/// a message. None is wider than [`SPAN_SEQS`].
 fn spans(seqs: &SeqRanges) -> Vec<(Seq, Seq)> {
     let mut spans: Vec<(Seq, Seq)> = Vec::new();
-    for range in seqs.ranges() {
+    for piece in seqs.split(SPAN_SEQS, usize::MAX).iter().flat_map(SeqRanges::ranges) {
         match spans.last_mut() {
-            Some((_, last)) if range.first().bucket() <= last.bucket() + 1 => *last = range.last(),
-            Some(_) | None => spans.push((range.first(), range.last())),
+            Some((first, last))
+                if piece.first().bucket() <= last.bucket() + 1
+                    && piece.last().get() - first.get() < SPAN_SEQS =>
+            {
+                *last = piece.last();
+            }
+            Some(_) | None => spans.push((piece.first(), piece.last())),
         }
     }
     spans
@@ -102,19 +119,25 @@ pub async fn all_flags<S: MessageStore + ?Sized>(
     last: Seq,
 ) -> Result<Vec<(Seq, MessageFlags)>, StoreError> {
     let mut all = Vec::new();
-    let mut from = first;
-    loop {
-        let page = store.flags(id, from, last, FLAGS_PAGE).await?;
-        let Some((greatest, _)) = page.last().copied().filter(|_| page.len() == FLAGS_PAGE) else {
-            all.extend(page);
-            return Ok(all);
-        };
+    let mut from = Some(first);
+    while let Some(first) = from {
+        let (page, next) = flags_page(store, id, first, last).await?;
         all.extend(page);
-        if greatest >= last {
-            return Ok(all);
-        }
-        from = greatest.next();
+        from = next;
     }
+    Ok(all)
+}
+
+/// A page of flags, and where the next one begins.
+async fn flags_page<S: MessageStore + ?Sized>(
+    store: &S,
+    id: &ConversationId,
+    first: Seq,
+    last: Seq,
+) -> Result<(Vec<(Seq, MessageFlags)>, Option<Seq>), StoreError> {
+    let page = store.flags(id, first, last, FLAGS_PAGE).await?;
+    let greatest = page.last().map(|(seq, _)| *seq).filter(|seq| page.len() == FLAGS_PAGE && *seq < last);
+    Ok((page, greatest.map(Seq::next)))
 }
 
 /// How many seqs of `(floor, head]` are uncounted.
@@ -130,8 +153,36 @@ pub async fn count_uncounted<S: MessageStore + ?Sized>(
     if floor >= head {
         return Ok(0);
     }
-    let flags = all_flags(store, id, floor.next(), head).await?;
-    Ok(flags.iter().filter(|(_, flags)| flags.is_uncounted()).count() as u64)
+    let mut count = 0;
+    let mut from = Some(floor.next());
+    while let Some(first) = from {
+        let (page, next) = flags_page(store, id, first, head).await?;
+        count += page.iter().filter(|(_, flags)| flags.is_uncounted()).count() as u64;
+        from = next;
+    }
+    Ok(count)
+}
+
+/// Takes those that are uncounted out of `seqs`, which ascend.
+///
+/// # Errors
+/// As the store.
+pub async fn without_uncounted<S: MessageStore + ?Sized>(
+    store: &S,
+    id: &ConversationId,
+    mut seqs: Vec<Seq>,
+) -> Result<Vec<Seq>, StoreError> {
+    let (Some(first), Some(last)) = (seqs.first().copied(), seqs.last().copied()) else { return Ok(seqs) };
+    let mut from = Some(first);
+    while let Some(first) = from {
+        let (page, next) = flags_page(store, id, first, last).await?;
+        seqs.retain(|seq| {
+            let known = page.binary_search_by_key(seq, |(flagged, _)| *flagged).ok();
+            !known.and_then(|at| page.get(at)).is_some_and(|(_, flags)| flags.is_uncounted())
+        });
+        from = next;
+    }
+    Ok(seqs)
 }
 
 /// The messages above `above` among the newest `limit` seqs up to `head`, ascending. A seq without a message
@@ -158,4 +209,29 @@ pub async fn newest_messages<S: MessageStore + ?Sized>(
         newest.extend(store.messages(id, from.max(lowest), to.min(head)).await?);
     }
     Ok(newest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SPAN_SEQS, spans};
+    use readmark_domain::id::Seq;
+    use readmark_domain::seq_ranges::{SeqRange, SeqRanges};
+
+    #[test]
+    fn no_span_is_wider_than_the_bound_and_none_leaves_a_seq_out() {
+        let seq = |n| Seq::new(n).unwrap();
+        for step in [1, 2, 100, 128, 200, 255, 256, 300, SPAN_SEQS] {
+            let asked = SeqRanges::from_seqs((0..1_000).map(|n| seq(1 + n * step)));
+            let spans = spans(&asked);
+            for (first, last) in &spans {
+                assert!(last.get() - first.get() < SPAN_SEQS, "step {step}: {first} to {last}");
+            }
+            let covered: Vec<SeqRange> = spans.iter().filter_map(|(f, l)| SeqRange::new(*f, *l)).collect();
+            assert_eq!(covered.len(), spans.len(), "step {step}: all run upwards");
+            let covered = SeqRanges::from_ranges(covered);
+            assert!(asked.iter().all(|seq| covered.contains(seq)), "step {step}: {spans:?}");
+        }
+        let whole = SeqRanges::from_ranges(vec![SeqRange::new(seq(5), seq(4 + 3 * SPAN_SEQS)).unwrap()]);
+        assert_eq!(spans(&whole).len(), 3);
+    }
 }

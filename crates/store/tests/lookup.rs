@@ -6,7 +6,7 @@ use readmark_domain::id::{ConversationId, MsgId, Seq, Uid};
 use readmark_domain::seq_ranges::SeqRanges;
 use readmark_domain::time::TimeMs;
 use readmark_domain::verdict::{Place, Retention};
-use readmark_store::lookup::{self, FLAGS_PAGE};
+use readmark_store::lookup::{self, FLAGS_PAGE, SPAN_SEQS};
 use readmark_store::memory::MemoryStore;
 use readmark_store::{Bucket, ConversationStore, MessageStore};
 use std::sync::Arc;
@@ -137,6 +137,34 @@ async fn places_far_apart_and_at_every_second_seq() {
         let expected = if sent.contains(&n) { Place::Message(message(n), NONE) } else { MISSING };
         assert_eq!(place, expected, "seq {n}");
     }
+}
+
+#[tokio::test]
+async fn places_at_the_ends_of_wide_spans() {
+    let store = store();
+    let all = 3 * SPAN_SEQS;
+    send(&store, 1..=all).await;
+    for step in [1, 2, 127, 128, 129, 200, SPAN_SEQS - 1, SPAN_SEQS, SPAN_SEQS + 1] {
+        let step = usize::try_from(step).unwrap();
+        let asked: Vec<u64> = (1..=all).step_by(step).collect();
+        let expected: Vec<_> = asked.iter().map(|n| (*n, Place::Message(message(*n), NONE))).collect();
+        assert!(places(&store, asked).await == expected, "every {step}th of {all}");
+    }
+}
+
+#[tokio::test]
+async fn uncounted_seqs_are_taken_out_over_pages() {
+    let store = store();
+    let count = 2 * FLAGS_PAGE as u64 + 7;
+    let flags: Vec<_> = (1..=count).map(|n| (seq(n), if n % 2 == 0 { RECALLED } else { NONE })).collect();
+    store.add_flags(&id(), &flags).await.unwrap();
+    for step in [1, 3, 4_096] {
+        let asked = || (1..=2 * count).step_by(step);
+        let left = lookup::without_uncounted(&store, &id(), asked().map(seq).collect()).await.unwrap();
+        let expected: Vec<Seq> = asked().filter(|n| n % 2 == 1 || *n > count).map(seq).collect();
+        assert!(left == expected, "{} left of every {step}th, not {}", left.len(), expected.len());
+    }
+    assert_eq!(lookup::without_uncounted(&store, &id(), Vec::new()).await.unwrap(), []);
 }
 
 #[tokio::test]
