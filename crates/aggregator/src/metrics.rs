@@ -53,6 +53,9 @@ impl AggregatorMetrics {
                 .buckets(buckets),
             )?,
         };
+        for outcome in ["new", "duplicate", "ignored", "parked", "dead"] {
+            metrics.receipts_total.with_label_values(&[outcome]);
+        }
         registry.register(Box::new(metrics.receipts_total.clone()))?;
         registry.register(Box::new(metrics.flush_receipts_total.clone()))?;
         registry.register(Box::new(metrics.flush_statements_total.clone()))?;

@@ -5,7 +5,9 @@ use crate::exit::Failure;
 use rand::TryRngCore;
 use rand::rngs::OsRng;
 use readmark_embedded::{DataDir, Engine, EngineOptions};
+use readmark_events::Topic;
 use readmark_log::embedded::{EmbeddedLog, EmbeddedLogOptions, default_retention};
+use readmark_log::{EventLog, TopicPartition};
 use readmark_runtime::clock::{Clock, SystemClock};
 use readmark_runtime::ports::Ports;
 use readmark_store::embedded::EmbeddedStore;
@@ -43,7 +45,14 @@ impl Parts {
             now: now.clone(),
             ..EmbeddedLogOptions::default()
         };
+        let (had_log, had_store) = (data_dir.log_file().exists(), data_dir.store_file().exists());
+        if had_store && !had_log {
+            return Err(incomplete(&data_dir, "log.redb"));
+        }
         let log = EmbeddedLog::open(data_dir.log_file(), log_options).await.map_err(Failure::failed)?;
+        if !had_store && has_records(&log).await? {
+            return Err(incomplete(&data_dir, "store.redb"));
+        }
         let engine_options = EngineOptions {
             cache_bytes: config.store.cache_mib as usize * 1024 * 1024,
             ..EngineOptions::default()
@@ -103,6 +112,27 @@ impl Parts {
             }
         }
     }
+}
+
+/// One file without the other would answer "0 unread" for what is lost. The log is made first, so that a first
+/// start that was cut off leaves an empty log without a store.
+fn incomplete(data_dir: &DataDir, missing: &str) -> Failure {
+    Failure::failed(format!(
+        "the data directory {} has lost {missing}: restore the directory from a backup, or start with a new one",
+        data_dir.path().display()
+    ))
+}
+
+async fn has_records(log: &EmbeddedLog) -> Result<bool, Failure> {
+    for topic in Topic::ALL {
+        for partition in 0..log.partitions(topic) {
+            let end = log.end_offset(TopicPartition { topic, partition }).await.map_err(Failure::failed)?;
+            if end > 0 {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 async fn sweep(store: &EmbeddedStore, clock: SystemClock, stop: &CancellationToken) {

@@ -11,6 +11,21 @@ use readmark_log::{LogError, NewRecord, Record};
 /// Longest detail kept in a header.
 const DETAIL_CHARS: usize = 512;
 
+/// Every word there is for why a record is a dead letter.
+pub const REASONS: [&str; 11] = [
+    "too-large",
+    "malformed",
+    "unknown-kind",
+    "unknown-version",
+    "wrong-key",
+    "bad-fact",
+    "sender-mismatch",
+    "message-missing",
+    "beyond-head",
+    "seq-conflict",
+    "refused",
+];
+
 /// Why a record is a dead letter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {

@@ -1,7 +1,8 @@
 //! Metrics that several roles count.
 
+use crate::dead_letter::REASONS;
 use prometheus::{IntCounterVec, IntGaugeVec, Opts, Registry};
-use readmark_domain::invariant::Checked;
+use readmark_domain::invariant::{self, Checked};
 
 /// Counters shared by the roles of a process.
 #[derive(Clone, Debug)]
@@ -49,6 +50,13 @@ impl SharedMetrics {
                 &["invariant"],
             )?,
         };
+        // An alert on the first one needs a series that was 0 before.
+        for reason in REASONS {
+            metrics.dead_letters_total.with_label_values(&[reason]);
+        }
+        for invariant in invariant::ALL {
+            metrics.invariant_violations_total.with_label_values(&[invariant.id]);
+        }
         registry.register(Box::new(metrics.dead_letters_total.clone()))?;
         registry.register(Box::new(metrics.stale_facts_total.clone()))?;
         registry.register(Box::new(metrics.consumer_lag.clone()))?;

@@ -31,4 +31,7 @@ fn every_word_is_explained() {
     let words = words();
     assert!(words.contains("malformed") && words.contains("seq-conflict"), "the sources are read: {words:?}");
     assert_eq!(explained, words);
+    let counted: BTreeSet<String> =
+        readmark_runtime::dead_letter::REASONS.into_iter().map(str::to_owned).collect();
+    assert_eq!(counted, words, "the counter shows every word from the start");
 }

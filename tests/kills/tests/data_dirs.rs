@@ -234,3 +234,21 @@ async fn with_a_file_cut_off() {
     server.restart().await;
     expect_head(&server, 200).await;
 }
+
+/// One file without the other would answer "0 unread" for what is lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn that_has_lost_a_file() {
+    let server = Server::fresh().await;
+    server.as_service().events(&[message(1)]).await;
+    expect_head(&server, 1).await;
+    server.terminate().await;
+    for file in ["log.redb", "store.redb"] {
+        let path = server.data_dir().join(file);
+        let aside = server.data_dir().join("aside");
+        std::fs::rename(&path, &aside).expect("the file can be moved");
+        must_refuse(&server, &["lost", file]).await;
+        std::fs::rename(&aside, &path).expect("the file can be moved back");
+    }
+    server.restart().await;
+    expect_head(&server, 1).await;
+}

@@ -10,10 +10,11 @@ pub(crate) fn run(token: &Token) -> Result<Exit, Failure> {
     let config = load(&token.source, &[])?;
     let file = secret_file(&config);
     if !file.exists() {
-        return Err(Failure::failed(format!(
-            "there is no secret at {}: `readmark up` makes it at its first start, or set auth.secret_file",
-            file.display()
-        )));
+        let hint = match config.auth.secret_file {
+            Some(_) => "auth.secret_file names it",
+            None => "`readmark up` makes it at its first start, or set auth.secret_file",
+        };
+        return Err(Failure::failed(format!("there is no secret at {}: {hint}", file.display())));
     }
     let secret = read_secret(&file).map_err(Failure::failed)?;
     let endpoint = (token.scope == Scope::User).then(|| token.endpoint.clone());
