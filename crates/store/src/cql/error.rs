@@ -145,7 +145,18 @@ fn kind_of_pool(error: &ConnectionPoolError) -> StoreErrorKind {
         | ConnectionSetupRequestErrorKind::DbError(DbError::AuthenticationError | DbError::Unauthorized, _) => {
             Refused
         }
-        _ => Unavailable,
+        ConnectionSetupRequestErrorKind::DbError(..)
+        | ConnectionSetupRequestErrorKind::CqlRequestSerialization(_)
+        | ConnectionSetupRequestErrorKind::BodyExtensionsParseError(_)
+        | ConnectionSetupRequestErrorKind::UnableToAllocStreamId
+        | ConnectionSetupRequestErrorKind::BrokenConnection(_)
+        | ConnectionSetupRequestErrorKind::UnexpectedResponse(_)
+        | ConnectionSetupRequestErrorKind::CqlSupportedParseError(_)
+        | ConnectionSetupRequestErrorKind::CqlAuthenticateParseError(_)
+        | ConnectionSetupRequestErrorKind::CqlAuthSuccessParseError(_)
+        | ConnectionSetupRequestErrorKind::CqlAuthChallengeParseError(_)
+        | ConnectionSetupRequestErrorKind::CqlErrorParseError(_)
+        | _ => Unavailable,
     }
 }
 

@@ -47,7 +47,7 @@ impl Lock {
             return Ok(true);
         }
         // An answer may have been lost after it was taken.
-        Ok(self.holder_is_this(schema).await?)
+        self.holder_is_this(schema).await
     }
 
     /// Holds it for longer; fails when it was lost.

@@ -69,10 +69,9 @@ pub(super) fn version_1(keyspace: &str, dialect: Dialect) -> Vec<String> {
         "CREATE TYPE IF NOT EXISTS {keyspace}.message (msg_id bigint, sender_uid bigint, sent_at bigint, countable boolean)"
     );
     let tables = [
-        format!(
-            "conversations (conversation_id text PRIMARY KEY, head bigint, imported_head bigint, closed bigint, \
-             is_large boolean, policy set<frozen<tuple<bigint, bigint, tinyint>>>)"
-        ),
+        "conversations (conversation_id text PRIMARY KEY, head bigint, imported_head bigint, closed bigint, \
+         is_large boolean, policy set<frozen<tuple<bigint, bigint, tinyint>>>)"
+            .to_owned(),
         "buckets (conversation_id text, bucket bigint, newest_sent_at bigint, \
          PRIMARY KEY (conversation_id, bucket))"
             .to_owned(),
