@@ -6,6 +6,8 @@
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
+#[cfg(feature = "cql")]
+pub mod cql;
 pub mod embedded;
 mod error;
 pub mod lookup;
