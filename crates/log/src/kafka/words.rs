@@ -1,6 +1,6 @@
 use rdkafka::ClientContext;
 use rdkafka::config::RDKafkaLogLevel;
-use rdkafka::error::KafkaError;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -52,7 +52,10 @@ impl Words {
     }
 
     pub(super) fn error(&self, error: &KafkaError, reason: &str) {
-        self.note(reason);
+        // That all brokers are down is said after why each of them is, and tells less.
+        if error.rdkafka_error_code() != Some(RDKafkaErrorCode::AllBrokersDown) {
+            self.note(reason);
+        }
         tracing::debug!(%error, reason, "kafka client");
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A set of parts that `scripts/services` runs.
 pub struct Cluster {
@@ -59,6 +59,10 @@ impl Cluster {
         let pid = pid.split_whitespace().next().expect("a pid");
         let killed = Command::new("kill").args(["-9", pid]).status().expect("kill");
         assert!(killed.success(), "kill -9 {pid}");
+        let start = Instant::now();
+        while self.services(&["status"]).contains("kafka-1") {
+            assert!(start.elapsed() < Duration::from_secs(30), "{pid} does not end");
+        }
     }
 
     /// Options with a prefix that no other test has.
