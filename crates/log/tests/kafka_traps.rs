@@ -1,5 +1,11 @@
 //! What bites in Kafka and its client, each trap with a test that the adapter does not step into it.
-#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a panic is how a test fails")]
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::wildcard_enum_match_arm,
+    reason = "a panic is how a test fails, and it waits for one event among others"
+)]
 
 mod cluster;
 
