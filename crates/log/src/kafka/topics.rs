@@ -9,10 +9,13 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use readmark_events::Topic;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long the brokers may take to make or remove topics: the controller writes each of them down.
 const ADMIN_WITHIN: Duration = Duration::from_secs(30);
+/// How long one question for a topic's leaders may take.
+const ADMIN_STEP: Duration = Duration::from_secs(5);
+const LEADER_PAUSE: Duration = Duration::from_millis(20);
 
 /// Records bear the time at which the log took them.
 const TIMESTAMPS: (&str, &str) = ("message.timestamp.type", "LogAppendTime");
@@ -40,7 +43,8 @@ pub async fn create_topics(options: &KafkaLogOptions, plans: &[TopicPlan]) -> Re
     let topics: Vec<NewTopic<'_>> =
         plans.iter().zip(&names).map(|(plan, name)| new_topic(plan, name)).collect();
     let words = Arc::new(Words::default());
-    let results = admin(options, &words)?
+    let admin = admin(options, &words)?;
+    let results = admin
         .create_topics(&topics, &admin_options())
         .await
         .map_err(|error| explained("create topics", &error, &words))?;
@@ -55,7 +59,39 @@ pub async fn create_topics(options: &KafkaLogOptions, plans: &[TopicPlan]) -> Re
             }
         }
     }
+    wait_for(admin, names).await?;
     Ok(made)
+}
+
+/// The controller answers before every broker knows: waits until each partition has a leader that is known.
+async fn wait_for(admin: AdminClient<Listening>, names: Vec<String>) -> Result<(), LogError> {
+    let waiting = tokio::task::spawn_blocking(move || {
+        let deadline = Instant::now() + ADMIN_WITHIN;
+        let is_led = |name: &String| {
+            let asked = admin.inner().fetch_metadata(Some(name), ADMIN_STEP);
+            asked.is_ok_and(|metadata| {
+                metadata.topics().iter().any(|topic| {
+                    topic.error().is_none()
+                        && !topic.partitions().is_empty()
+                        && topic.partitions().iter().all(|one| one.leader() >= 0)
+                })
+            })
+        };
+        for name in &names {
+            while !is_led(name) {
+                if Instant::now() >= deadline {
+                    let detail = format!("{name} was made, but has no leader within {ADMIN_WITHIN:?}");
+                    return Err(LogError::new("create topics", LogErrorKind::Unavailable, detail));
+                }
+                std::thread::sleep(LEADER_PAUSE);
+            }
+        }
+        Ok(())
+    });
+    match waiting.await {
+        Ok(done) => done,
+        Err(join) => Err(LogError::new("create topics", LogErrorKind::Unavailable, join)),
+    }
 }
 
 fn new_topic<'a>(plan: &'a TopicPlan, name: &'a str) -> NewTopic<'a> {
