@@ -33,7 +33,7 @@ bench: ## measure on this machine: log, store, aggregator, latency, seeds a seco
 	READMARK_BIN=$(TARGET)/release/readmark $(TARGET)/release/latency
 	$(TARGET)/release/readmark-simulation
 
-services: ## say which outside parts the tests need, and whether they run
+services: ## say which outside parts run on this machine: Kafka, Cassandra, Redis
 	@scripts/services status
 
 fmt: ## format the code

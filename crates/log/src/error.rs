@@ -15,7 +15,7 @@ pub enum LogErrorKind {
 }
 
 /// A failed operation of the log, with its coordinates.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[error("log: {operation} failed{}: {detail}", at.as_ref().map(|at| format!(" at {at}")).unwrap_or_default())]
 pub struct LogError {
     /// What failed.

@@ -7,6 +7,8 @@
 pub mod conformance;
 pub mod embedded;
 mod error;
+#[cfg(feature = "kafka")]
+pub mod kafka;
 pub mod partitioner;
 mod port;
 mod record;

@@ -81,7 +81,8 @@ pub trait Consumer: Send {
     async fn next(&mut self, wait_ms: u64) -> Result<PolledEvent, LogError>;
 
     /// Stores positions: for each partition the next offset to handle. A position never moves backwards
-    /// while one member owns the partition.
+    /// while one member owns the partition. [`EventLog::committed`] may show it a moment later, for adapters may
+    /// send several together; what was stored before [`Consumer::release`] or [`Consumer::close`] is kept for sure.
     async fn commit(&mut self, positions: &[(TopicPartition, Offset)]) -> Result<(), LogError>;
 
     /// Gives back what [`PolledEvent::Revoked`] named.

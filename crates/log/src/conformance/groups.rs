@@ -1,6 +1,7 @@
 use super::Subject;
 use super::hands::{
-    DEADLINE, TOPIC, at, expect_nothing, fill, fill_all, group, next_offsets, take_assigned, take_records,
+    DEADLINE, TOPIC, at, expect_nothing, expect_stored, fill, fill_all, group, next_offsets, take_assigned,
+    take_records,
 };
 use crate::LogErrorKind;
 use crate::port::PolledEvent;
@@ -49,7 +50,7 @@ async fn a_group_goes_on_where_it_stored(subject: Box<dyn Subject>) {
     let mut consumer = log.join(&group, &[TOPIC]).await.unwrap();
     let records = take_records(&mut *consumer, 10).await;
     consumer.commit(&next_offsets(&records[..4])).await.unwrap();
-    assert_eq!(log.committed(&group, at(0)).await.unwrap(), Some(4));
+    expect_stored(&*log, &group, 0, 4).await;
     consumer.close().await.unwrap();
     let mut consumer = log.join(&group, &[TOPIC]).await.unwrap();
     assert_eq!(take_records(&mut *consumer, 6).await[0].position.offset, 4);
@@ -79,7 +80,7 @@ async fn groups_do_not_disturb_each_other(subject: Box<dyn Subject>) {
     let records = take_records(&mut *first, 5).await;
     first.commit(&next_offsets(&records)).await.unwrap();
     assert_eq!(take_records(&mut *second, 5).await, records);
-    assert_eq!(log.committed(&one, at(0)).await.unwrap(), Some(5));
+    expect_stored(&*log, &one, 0, 5).await;
     assert_eq!(log.committed(&other, at(0)).await.unwrap(), None);
 }
 
@@ -90,10 +91,14 @@ async fn a_position_never_moves_backwards(subject: Box<dyn Subject>) {
     let mut consumer = log.join(&group, &[TOPIC]).await.unwrap();
     take_records(&mut *consumer, 10).await;
     consumer.commit(&[(at(0), 8)]).await.unwrap();
-    // Whether it is taken in silence or refused, it must have no effect.
+    expect_stored(&*log, &group, 0, 8).await;
+    // Whether it is taken in silence or refused, it must have no effect, now or with the next one.
     let _ = consumer.commit(&[(at(0), 3)]).await;
     assert_eq!(log.committed(&group, at(0)).await.unwrap(), Some(8));
     consumer.commit(&[(at(0), 9)]).await.unwrap();
+    expect_stored(&*log, &group, 0, 9).await;
+    let _ = consumer.commit(&[(at(0), 3)]).await;
+    consumer.close().await.unwrap();
     assert_eq!(log.committed(&group, at(0)).await.unwrap(), Some(9));
 }
 
@@ -106,7 +111,7 @@ async fn a_position_may_stay(subject: Box<dyn Subject>) {
     consumer.commit(&[(at(0), 2)]).await.unwrap();
     consumer.commit(&[(at(0), 2)]).await.unwrap();
     consumer.commit(&[]).await.unwrap();
-    assert_eq!(log.committed(&group, at(0)).await.unwrap(), Some(2));
+    expect_stored(&*log, &group, 0, 2).await;
 }
 
 async fn paused_partitions_hand_over_nothing(subject: Box<dyn Subject>) {

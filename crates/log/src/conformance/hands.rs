@@ -103,6 +103,19 @@ pub async fn take_assigned(consumer: &mut dyn Consumer, count: usize) -> BTreeSe
     assigned
 }
 
+/// Waits until the group's stored position is that one.
+pub async fn expect_stored(log: &dyn EventLog, group: &Group, partition: Partition, next: Offset) {
+    let start = Instant::now();
+    loop {
+        let stored = log.committed(group, at(partition)).await.expect("committed");
+        if stored == Some(next) {
+            return;
+        }
+        assert!(start.elapsed() < DEADLINE, "{stored:?} is stored and not {next} within {DEADLINE:?}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
 /// Nothing comes, for a while.
 pub async fn expect_nothing(consumer: &mut dyn Consumer) {
     match consumer.next(300).await.expect("next") {

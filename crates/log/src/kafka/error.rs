@@ -1,0 +1,60 @@
+use crate::error::{LogError, LogErrorKind};
+use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
+
+/// What to do after an error with that code. What is not listed is taken as passing: brokers come back, and an
+/// append that is tried again harms nobody.
+#[allow(clippy::wildcard_enum_match_arm, reason = "two hundred codes, most of them of calls never made")]
+pub(super) const fn kind_of(code: Code) -> LogErrorKind {
+    match code {
+        Code::TopicAuthorizationFailed
+        | Code::GroupAuthorizationFailed
+        | Code::ClusterAuthorizationFailed
+        | Code::MessageSizeTooLarge
+        | Code::InvalidMessageSize
+        | Code::InvalidTopic
+        | Code::UnknownTopic
+        | Code::UnknownPartition
+        | Code::InvalidRecord
+        | Code::PolicyViolation
+        | Code::InvalidConfig
+        | Code::InvalidReplicationFactor
+        | Code::InvalidPartitions
+        | Code::InvalidArgument
+        | Code::TopicAlreadyExists
+        | Code::UnsupportedVersion
+        | Code::InvalidSessionTimeout
+        | Code::FencedInstanceId => LogErrorKind::Refused,
+        Code::BadMessage | Code::BadCompression | Code::InvalidMessage => LogErrorKind::Corrupt,
+        Code::UnknownMemberId
+        | Code::IllegalGeneration
+        | Code::RebalanceInProgress
+        | Code::AssignmentLost => LogErrorKind::NotOwner,
+        _ => LogErrorKind::Unavailable,
+    }
+}
+
+/// An error of the client library as one of the log.
+pub(super) fn log_error(operation: &'static str, error: &KafkaError) -> LogError {
+    let kind = match (error, error.rdkafka_error_code()) {
+        (KafkaError::ClientConfig(..) | KafkaError::ClientCreation(_) | KafkaError::Nul(_), _) => {
+            LogErrorKind::Refused
+        }
+        (_, Some(code)) => kind_of(code),
+        (_, None) => LogErrorKind::Unavailable,
+    };
+    LogError::new(operation, kind, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_large_or_forbidden_is_refused() {
+        assert_eq!(kind_of(Code::MessageSizeTooLarge), LogErrorKind::Refused);
+        assert_eq!(kind_of(Code::TopicAuthorizationFailed), LogErrorKind::Refused);
+        assert_eq!(kind_of(Code::MessageTimedOut), LogErrorKind::Unavailable);
+        assert_eq!(kind_of(Code::QueueFull), LogErrorKind::Unavailable);
+        assert_eq!(kind_of(Code::IllegalGeneration), LogErrorKind::NotOwner);
+    }
+}

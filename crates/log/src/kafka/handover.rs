@@ -1,0 +1,348 @@
+//! What a member's thread and its role have in common, under one lock: what the role is to hear, what it has stored
+//! and what it has given back.
+
+use super::names::record_bytes;
+use super::options::{WAITING_BYTES_MAX, WAITING_RECORDS_MAX};
+use crate::error::{LogError, LogErrorKind};
+use crate::port::PolledEvent;
+use crate::record::{Offset, Record, TopicPartition};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+/// Positions of one partition, each the next offset to handle.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Place {
+    /// What the role has stored.
+    stored: Option<Offset>,
+    /// What has been sent to the group.
+    sent: Option<Offset>,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    /// What the role hears before any record.
+    news: VecDeque<Result<PolledEvent, LogError>>,
+    batches: VecDeque<Vec<Record>>,
+    waiting_records: usize,
+    waiting_bytes: usize,
+    /// Records of paused partitions that were fetched before the pause.
+    held: Vec<Record>,
+    places: BTreeMap<TopicPartition, Place>,
+    paused: BTreeSet<TopicPartition>,
+    /// What the role was asked to give back and has not.
+    asked_back: BTreeSet<TopicPartition>,
+    /// Positions of what was given back, to be stored before it goes.
+    last_positions: Vec<(TopicPartition, Offset)>,
+    /// When the role took something last.
+    taken_at: Instant,
+    /// The role has gone, or wants to.
+    closing: bool,
+    /// Why the thread has ended.
+    ended: Option<LogError>,
+}
+
+pub(super) struct Handover {
+    state: Mutex<State>,
+    /// Wakes the role.
+    news: Notify,
+    /// Wakes the thread.
+    taken: Condvar,
+}
+
+impl Handover {
+    pub(super) fn new() -> Self {
+        Self {
+            state: Mutex::new(State {
+                news: VecDeque::new(),
+                batches: VecDeque::new(),
+                waiting_records: 0,
+                waiting_bytes: 0,
+                held: Vec::new(),
+                places: BTreeMap::new(),
+                paused: BTreeSet::new(),
+                asked_back: BTreeSet::new(),
+                last_positions: Vec::new(),
+                taken_at: Instant::now(),
+                closing: false,
+                ended: None,
+            }),
+            news: Notify::new(),
+            taken: Condvar::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    // ---- the role's side
+
+    /// Resolves when there may be something to take.
+    pub(super) async fn changed(&self) {
+        self.news.notified().await;
+    }
+
+    pub(super) fn take(&self) -> Option<Result<PolledEvent, LogError>> {
+        let mut state = self.lock();
+        state.taken_at = Instant::now();
+        let event = state.next_event();
+        self.taken.notify_all();
+        event
+    }
+
+    /// Keeps positions to be sent, all or none.
+    pub(super) fn store(&self, positions: &[(TopicPartition, Offset)]) -> Result<(), LogError> {
+        let mut state = self.lock();
+        for (partition, _) in positions {
+            if !state.places.contains_key(partition) {
+                let detail = "this member does not own it";
+                return Err(LogError::new("commit", LogErrorKind::NotOwner, detail).at_partition(*partition));
+            }
+        }
+        for (partition, offset) in positions {
+            if let Some(place) = state.places.get_mut(partition) {
+                place.stored = place.stored.max(Some(*offset));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn release(&self, partitions: &[TopicPartition]) {
+        let mut state = self.lock();
+        for partition in partitions {
+            if state.asked_back.remove(partition) {
+                state.give_up(*partition);
+            }
+        }
+        self.taken.notify_all();
+    }
+
+    pub(super) fn pause(&self, partitions: &[TopicPartition]) {
+        let mut state = self.lock();
+        let owned: Vec<_> = partitions.iter().filter(|one| state.places.contains_key(one)).copied().collect();
+        state.paused.extend(owned);
+        self.taken.notify_all();
+    }
+
+    pub(super) fn resume(&self, partitions: &[TopicPartition]) {
+        let mut state = self.lock();
+        for partition in partitions {
+            state.paused.remove(partition);
+        }
+        let held = std::mem::take(&mut state.held);
+        let (due, held): (Vec<_>, Vec<_>) =
+            held.into_iter().partition(|record| !state.paused.contains(&record.position.partition));
+        state.held = held;
+        if !due.is_empty() {
+            state.batches.push_front(due);
+        }
+        self.taken.notify_all();
+    }
+
+    pub(super) fn close(&self) {
+        self.lock().closing = true;
+        self.taken.notify_all();
+    }
+
+    // ---- the thread's side
+
+    pub(super) fn is_closing(&self) -> bool {
+        self.lock().closing
+    }
+
+    /// How long the role has taken nothing.
+    pub(super) fn silent_for(&self) -> Duration {
+        self.lock().taken_at.elapsed()
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        let state = self.lock();
+        state.waiting_records >= WAITING_RECORDS_MAX || state.waiting_bytes >= WAITING_BYTES_MAX
+    }
+
+    /// Waits until the role does something, but not longer than that.
+    pub(super) fn wait(&self, at_most: Duration) {
+        let state = self.lock();
+        drop(self.taken.wait_timeout(state, at_most));
+    }
+
+    pub(super) fn hand_over(&self, records: Vec<Record>) {
+        if records.is_empty() {
+            return;
+        }
+        let mut state = self.lock();
+        state.waiting_records += records.len();
+        state.waiting_bytes += records.iter().map(record_bytes).sum::<usize>();
+        state.batches.push_back(records);
+        self.news.notify_one();
+    }
+
+    pub(super) fn fail(&self, error: LogError) {
+        let mut state = self.lock();
+        // The same failure again is no news; bounds the queue, too.
+        if !state.news.iter().any(Result::is_err) {
+            state.news.push_back(Err(error));
+        }
+        self.news.notify_one();
+    }
+
+    /// Nothing will come any more.
+    pub(super) fn end(&self, error: LogError) {
+        self.lock().ended = Some(error);
+        self.news.notify_one();
+    }
+
+    pub(super) fn assigned(&self, partitions: Vec<TopicPartition>) {
+        if partitions.is_empty() {
+            return;
+        }
+        let mut state = self.lock();
+        for partition in &partitions {
+            state.places.insert(*partition, Place::default());
+        }
+        state.news.push_back(Ok(PolledEvent::Assigned(partitions)));
+        self.news.notify_one();
+    }
+
+    pub(super) fn lost(&self, partitions: Vec<TopicPartition>) {
+        let mut state = self.lock();
+        state.lose(partitions);
+        self.news.notify_one();
+    }
+
+    /// Asks the role to give these back and waits for it, at most that long. What it keeps beyond is lost to it.
+    /// Gives the positions to be stored now: those of all the partitions.
+    pub(super) fn ask_back(
+        &self,
+        partitions: Vec<TopicPartition>,
+        within: Duration,
+    ) -> Vec<(TopicPartition, Offset)> {
+        let deadline = Instant::now() + within;
+        let mut state = self.lock();
+        state.forget_records(&partitions);
+        state.asked_back.extend(partitions.iter().copied());
+        state.news.push_back(Ok(PolledEvent::Revoked(partitions)));
+        self.news.notify_one();
+        while !state.asked_back.is_empty() && !state.closing {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            state = self.taken.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let kept: Vec<TopicPartition> = std::mem::take(&mut state.asked_back).into_iter().collect();
+        if !kept.is_empty() && !state.closing {
+            tracing::warn!(count = kept.len(), "partitions not given back in time are taken");
+        }
+        for partition in &kept {
+            state.give_up(*partition);
+        }
+        let positions = std::mem::take(&mut state.last_positions);
+        if !kept.is_empty() {
+            // One of them may not have been told yet: then it is enough to say that it is lost.
+            for told in state.news.iter_mut().flatten() {
+                if let PolledEvent::Revoked(partitions) = told {
+                    partitions.retain(|partition| !kept.contains(partition));
+                }
+            }
+            state.news.retain(|told| !matches!(told, Ok(PolledEvent::Revoked(left)) if left.is_empty()));
+            state.lose(kept);
+            self.news.notify_one();
+        }
+        positions
+    }
+
+    /// Positions that the group does not know yet; they count as sent.
+    pub(super) fn to_send(&self) -> Vec<(TopicPartition, Offset)> {
+        let mut state = self.lock();
+        let mut positions = Vec::new();
+        for (partition, place) in &mut state.places {
+            if let Some(stored) = place.stored.filter(|_| place.sent < place.stored) {
+                place.sent = place.stored;
+                positions.push((*partition, stored));
+            }
+        }
+        positions
+    }
+
+    /// Everything the role has stored, for the last commit of a member that leaves.
+    pub(super) fn stored(&self) -> Vec<(TopicPartition, Offset)> {
+        let state = self.lock();
+        state.places.iter().filter_map(|(partition, place)| Some((*partition, place.stored?))).collect()
+    }
+
+    /// These did not reach the group: they are sent again, if they are still the newest.
+    pub(super) fn not_sent(&self, positions: &[TopicPartition]) {
+        let mut state = self.lock();
+        for partition in positions {
+            if let Some(place) = state.places.get_mut(partition) {
+                place.sent = None;
+            }
+        }
+    }
+
+    /// The partitions owned, and those of them that the role has paused.
+    pub(super) fn owned_and_paused(&self) -> (BTreeSet<TopicPartition>, BTreeSet<TopicPartition>) {
+        let state = self.lock();
+        (state.places.keys().copied().collect(), state.paused.clone())
+    }
+}
+
+impl State {
+    fn next_event(&mut self) -> Option<Result<PolledEvent, LogError>> {
+        if let Some(news) = self.news.pop_front() {
+            return Some(news);
+        }
+        while let Some(mut records) = self.batches.pop_front() {
+            self.waiting_records = self.waiting_records.saturating_sub(records.len());
+            let bytes: usize = records.iter().map(record_bytes).sum();
+            self.waiting_bytes = self.waiting_bytes.saturating_sub(bytes);
+            if !self.paused.is_empty() {
+                let (paused, due): (Vec<_>, Vec<_>) =
+                    records.into_iter().partition(|record| self.paused.contains(&record.position.partition));
+                self.held.extend(paused);
+                records = due;
+            }
+            if !records.is_empty() {
+                return Some(Ok(PolledEvent::Records(records)));
+            }
+        }
+        self.ended.clone().map(Err)
+    }
+
+    /// Ends the ownership; what was stored under it is still to be sent.
+    fn give_up(&mut self, partition: TopicPartition) {
+        self.paused.remove(&partition);
+        if let Some(place) = self.places.remove(&partition)
+            && let Some(stored) = place.stored
+        {
+            self.last_positions.push((partition, stored));
+        }
+    }
+
+    fn lose(&mut self, partitions: Vec<TopicPartition>) {
+        self.forget_records(&partitions);
+        for partition in &partitions {
+            self.places.remove(partition);
+            self.paused.remove(partition);
+            self.asked_back.remove(partition);
+        }
+        if !partitions.is_empty() {
+            self.news.push_back(Ok(PolledEvent::Lost(partitions)));
+        }
+    }
+
+    /// Drops records that nobody has seen: whoever gets the partition gets them again.
+    fn forget_records(&mut self, partitions: &[TopicPartition]) {
+        let is_kept = |record: &Record| !partitions.contains(&record.position.partition);
+        self.held.retain(is_kept);
+        for batch in &mut self.batches {
+            batch.retain(is_kept);
+        }
+        self.batches.retain(|batch| !batch.is_empty());
+        self.waiting_records = self.batches.iter().map(Vec::len).sum();
+        self.waiting_bytes = self.batches.iter().flatten().map(record_bytes).sum();
+    }
+}

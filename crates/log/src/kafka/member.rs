@@ -1,0 +1,286 @@
+//! The thread of a member: it polls, and nobody else does. Rebalances are called from within that poll.
+
+use super::config;
+use super::error::{kind_of, log_error};
+use super::handover::Handover;
+use super::instance::Lease;
+use super::names::{Names, record_bytes};
+use super::options::{KafkaLogOptions, POLL_BYTES_MAX, POLL_RECORDS_MAX};
+use super::words::Words;
+use crate::error::{LogError, LogErrorKind};
+use crate::record::{Offset, Record, TopicPartition};
+use rdkafka::config::RDKafkaLogLevel;
+use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _, ConsumerContext, Rebalance};
+use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
+use rdkafka::{ClientContext, TopicPartitionList};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long one poll waits: bounds how late positions are sent, pauses take effect and a close is noticed.
+const POLL_STEP: Duration = Duration::from_millis(20);
+
+/// For how long the thread lets a full hand-over keep it from polling. Then it pauses everything at the client, which
+/// costs a new fetch, and polls on, so that a slow role holds up no rebalance of the group.
+const FULL_PATIENCE: Duration = Duration::from_millis(500);
+
+/// How long the last positions are tried to be stored before a partition goes or the member leaves.
+const LAST_COMMIT_ATTEMPTS: u32 = 3;
+
+/// What librdkafka calls while it is polled.
+pub(super) struct Membership {
+    handover: Arc<Handover>,
+    names: Names,
+    revoke_within: Duration,
+    words: Arc<Words>,
+}
+
+impl ClientContext for Membership {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, line: &str) {
+        self.words.log(level, facility, line);
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        self.words.error(&error, reason);
+    }
+}
+
+impl ConsumerContext for Membership {
+    fn pre_rebalance(&self, consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
+        match rebalance {
+            // Empty ones are normal: they add nothing.
+            Rebalance::Assign(added) => self.handover.assigned(self.names.partitions(added)),
+            Rebalance::Revoke(revoked) => self.revoke(consumer, self.names.partitions(revoked)),
+            Rebalance::Error(error) => self.words.note(&error.to_string()),
+        }
+    }
+
+    fn commit_callback(&self, result: KafkaResult<()>, offsets: &TopicPartitionList) {
+        let refused = offsets.elements().into_iter().find_map(|one| one.error().err());
+        if let Some(error) = result.err().or(refused) {
+            tracing::debug!(%error, "positions not stored, sending them again");
+            self.handover.not_sent(&self.names.partitions(offsets));
+        }
+    }
+}
+
+impl Membership {
+    fn revoke(&self, consumer: &BaseConsumer<Self>, partitions: Vec<TopicPartition>) {
+        if partitions.is_empty() || self.handover.is_closing() {
+            return;
+        }
+        if consumer.assignment_lost() {
+            return self.handover.lost(partitions);
+        }
+        let positions = self.handover.ask_back(partitions, self.revoke_within);
+        self.commit_last(consumer, positions);
+    }
+
+    /// Stores positions for sure, or says that the next owner will begin earlier.
+    fn commit_last(&self, consumer: &BaseConsumer<Self>, positions: Vec<(TopicPartition, Offset)>) {
+        if positions.is_empty() {
+            return;
+        }
+        let list = self.names.positions(positions);
+        for attempt in 1..=LAST_COMMIT_ATTEMPTS {
+            match consumer.commit(&list, CommitMode::Sync) {
+                Ok(()) => return,
+                Err(error) => {
+                    let kind = error.rdkafka_error_code().map_or(LogErrorKind::Unavailable, kind_of);
+                    if attempt == LAST_COMMIT_ATTEMPTS || kind != LogErrorKind::Unavailable {
+                        tracing::warn!(%error, "last positions not stored: records will come again");
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+pub(super) struct Member {
+    consumer: BaseConsumer<Membership>,
+    handover: Arc<Handover>,
+    names: Names,
+    words: Arc<Words>,
+    max_silence: Duration,
+    commit_every: Duration,
+    sent_at: Instant,
+    /// Since when the role has not kept up.
+    full_since: Option<Instant>,
+    /// What is paused at the client.
+    paused: BTreeSet<TopicPartition>,
+    /// Free for the next member of this process only when this one has gone.
+    lease: Option<Lease>,
+}
+
+impl Member {
+    /// Joins; the group answers later, by the hand-over.
+    pub(super) fn join(
+        options: &KafkaLogOptions,
+        names: &Names,
+        group: &str,
+        topics: &[&str],
+        lease: Option<Lease>,
+        handover: &Arc<Handover>,
+    ) -> Result<Self, LogError> {
+        let words = Arc::new(Words::default());
+        let context = Membership {
+            handover: Arc::clone(handover),
+            names: names.clone(),
+            revoke_within: options.revoke_within,
+            words: Arc::clone(&words),
+        };
+        let consumer: BaseConsumer<Membership> =
+            config::member(options, group, lease.as_ref().map(Lease::instance_id))
+                .create_with_context(context)
+                .map_err(|error| log_error("join", &error))?;
+        consumer.subscribe(topics).map_err(|error| log_error("join", &error))?;
+        Ok(Self {
+            consumer,
+            handover: Arc::clone(handover),
+            names: names.clone(),
+            words,
+            max_silence: options.max_poll_interval,
+            commit_every: options.commit_every,
+            sent_at: Instant::now(),
+            full_since: None,
+            paused: BTreeSet::new(),
+            lease,
+        })
+    }
+
+    /// Works until the role has gone, then stores what it had stored and leaves.
+    pub(super) fn run(mut self) {
+        while !self.handover.is_closing() {
+            self.send_positions();
+            if self.handover.silent_for() > self.max_silence {
+                // The role hangs. Without polls the group will give its partitions to others.
+                self.handover.wait(POLL_STEP);
+                continue;
+            }
+            if self.handover.is_full() && !self.is_out_of_patience() {
+                self.handover.wait(POLL_STEP);
+                continue;
+            }
+            self.pause_and_resume();
+            match self.poll() {
+                Ok(records) => self.handover.hand_over(records),
+                Err(error) => {
+                    let is_over = error.is_over;
+                    if is_over {
+                        self.handover.end(error.error);
+                        break;
+                    }
+                    self.handover.fail(error.error);
+                }
+            }
+        }
+        let positions = self.handover.stored();
+        self.consumer.context().commit_last(&self.consumer, positions);
+        // What the client throws away while it closes was never stored.
+        drop(self.consumer);
+        drop(self.lease);
+    }
+
+    fn is_out_of_patience(&mut self) -> bool {
+        self.full_since.get_or_insert_with(Instant::now).elapsed() > FULL_PATIENCE
+    }
+
+    fn send_positions(&mut self) {
+        if self.sent_at.elapsed() < self.commit_every {
+            return;
+        }
+        let positions = self.handover.to_send();
+        if positions.is_empty() {
+            return;
+        }
+        self.sent_at = Instant::now();
+        let list = self.names.positions(positions);
+        if let Err(error) = self.consumer.commit(&list, CommitMode::Async) {
+            tracing::debug!(%error, "positions not sent, trying again");
+            self.handover.not_sent(&self.names.partitions(&list));
+        }
+    }
+
+    /// Brings the client's pauses in line: what the role has paused, or everything while it does not keep up.
+    fn pause_and_resume(&mut self) {
+        let is_full = self.handover.is_full();
+        if !is_full {
+            self.full_since = None;
+        }
+        let (owned, asked) = self.handover.owned_and_paused();
+        self.paused.retain(|partition| owned.contains(partition));
+        let wanted = if is_full { owned } else { asked };
+        let pause: Vec<_> = wanted.difference(&self.paused).copied().collect();
+        let resume: Vec<_> = self.paused.difference(&wanted).copied().collect();
+        if !pause.is_empty()
+            && let Err(error) = self.consumer.pause(&self.names.list(pause))
+        {
+            tracing::debug!(%error, "partitions not paused at the client");
+        }
+        if !resume.is_empty()
+            && let Err(error) = self.consumer.resume(&self.names.list(resume))
+        {
+            tracing::warn!(%error, "partitions not resumed at the client, trying again");
+            return;
+        }
+        self.paused = wanted;
+    }
+
+    /// One batch, as soon as there is anything.
+    fn poll(&self) -> Result<Vec<Record>, Failure> {
+        let mut records: Vec<Record> = Vec::new();
+        let mut bytes = 0;
+        while records.len() < POLL_RECORDS_MAX && bytes < POLL_BYTES_MAX {
+            let wait = if records.is_empty() { POLL_STEP } else { Duration::ZERO };
+            match self.consumer.poll(wait) {
+                None => break,
+                Some(Ok(message)) => {
+                    if let Some(record) = self.names.record(&message) {
+                        bytes += record_bytes(&record);
+                        records.push(record);
+                    }
+                }
+                Some(Err(error)) => {
+                    if let Some(failure) = self.judge(&error) {
+                        // Records taken before it are not lost with it.
+                        self.handover.hand_over(records);
+                        return Err(failure);
+                    }
+                }
+            }
+        }
+        Ok(records)
+    }
+
+    /// What to do about an error of a poll. Most are the weather: brokers that are away come back.
+    fn judge(&self, error: &KafkaError) -> Option<Failure> {
+        if let KafkaError::MessageConsumptionFatal(code) = error {
+            let mut failed = log_error("poll", error);
+            failed.kind = LogErrorKind::Refused;
+            if *code == RDKafkaErrorCode::FencedInstanceId {
+                let instance = self.lease.as_ref().map_or("", Lease::instance_id);
+                failed.detail = format!("another process uses the instance id {instance:?} in this group");
+            }
+            return Some(Failure { error: failed, is_over: true });
+        }
+        let mut failed = log_error("poll", error);
+        match failed.kind {
+            LogErrorKind::Refused | LogErrorKind::Corrupt => {
+                failed.detail.push_str(&self.words.suffix());
+                Some(Failure { error: failed, is_over: false })
+            }
+            LogErrorKind::Unavailable | LogErrorKind::NotOwner => {
+                self.words.note(&error.to_string());
+                tracing::debug!(%error, "polling on");
+                None
+            }
+        }
+    }
+}
+
+struct Failure {
+    error: LogError,
+    /// The client will never work again.
+    is_over: bool,
+}

@@ -1,0 +1,77 @@
+use rdkafka::ClientContext;
+use rdkafka::config::RDKafkaLogLevel;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long what the client has said may still explain a failure.
+const FRESH: Duration = Duration::from_secs(60);
+
+/// What a client has said last about its trouble. A wrong address, password or certificate is no error of any
+/// call: calls only time out, and the reason stands in the client's log.
+#[derive(Debug, Default)]
+pub(super) struct Words {
+    last: Mutex<Option<(Instant, String)>>,
+}
+
+impl Words {
+    pub(super) fn note(&self, words: &str) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = Some((Instant::now(), words.trim().to_owned()));
+    }
+
+    /// `; the client says: …`, or nothing.
+    pub(super) fn suffix(&self) -> String {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*last {
+            Some((at, words)) if at.elapsed() < FRESH => format!("; the client says: {words}"),
+            Some(_) | None => String::new(),
+        }
+    }
+
+    pub(super) fn said_since(&self, start: Instant) -> bool {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.as_ref().is_some_and(|(at, _)| *at >= start)
+    }
+
+    /// A line of librdkafka's log. Only what is said at error level tells the reason of a failure.
+    pub(super) fn log(&self, level: RDKafkaLogLevel, facility: &str, line: &str) {
+        match level {
+            RDKafkaLogLevel::Emerg
+            | RDKafkaLogLevel::Alert
+            | RDKafkaLogLevel::Critical
+            | RDKafkaLogLevel::Error => {
+                self.note(line);
+                tracing::debug!(facility, line, "kafka client: error");
+            }
+            RDKafkaLogLevel::Warning => tracing::debug!(facility, line, "kafka client: warning"),
+            RDKafkaLogLevel::Notice | RDKafkaLogLevel::Info | RDKafkaLogLevel::Debug => {
+                tracing::trace!(facility, line, "kafka client");
+            }
+        }
+    }
+
+    pub(super) fn error(&self, error: &KafkaError, reason: &str) {
+        // That all brokers are down is said after why each of them is, and tells less.
+        if error.rdkafka_error_code() != Some(RDKafkaErrorCode::AllBrokersDown) {
+            self.note(reason);
+        }
+        tracing::debug!(%error, reason, "kafka client");
+    }
+}
+
+/// The context of clients that need no other: it only listens.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Listening(pub(super) std::sync::Arc<Words>);
+
+impl ClientContext for Listening {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, line: &str) {
+        self.0.log(level, facility, line);
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        self.0.error(&error, reason);
+    }
+}
+
+impl rdkafka::consumer::ConsumerContext for Listening {}
