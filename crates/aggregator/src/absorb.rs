@@ -1,6 +1,6 @@
 //! Records taken over: decoded, judged, and put into windows, parked or among the dead letters.
 
-use crate::knowledge::Places;
+use crate::knowledge::{KnownRoster, Places};
 use crate::parked::ParkedReceipts;
 use crate::role::Aggregator;
 use crate::window::Share;
@@ -131,6 +131,7 @@ impl Aggregator {
         if !verdict.store.is_empty() {
             self.open(
                 &id,
+                known.as_deref(),
                 Share {
                     record: record.clone(),
                     sender: receipts.sender_uid,
@@ -155,7 +156,8 @@ impl Aggregator {
             Ok(verdict) => {
                 if !verdict.store.is_empty() {
                     let share = Share { record, sender, messages: verdict.store, reader: None };
-                    self.open(&recount.conversation_id, share);
+                    let known = self.knowledge.any_roster(&recount.conversation_id);
+                    self.open(&recount.conversation_id, known.as_deref(), share);
                 }
                 self.progress.release(position);
             }
@@ -165,9 +167,9 @@ impl Aggregator {
         }
     }
 
-    fn open(&mut self, id: &ConversationId, share: Share) {
+    fn open(&mut self, id: &ConversationId, known: Option<&KnownRoster>, share: Share) {
         self.progress.hold(share.record.position);
-        let members = self.knowledge.any_roster(id).map_or(0, |known| known.roster.present_count());
+        let members = known.map_or(0, |known| known.roster.present_count());
         self.windows.add(id, Tier::of(members), share, self.ports.clock.elapsed_ms());
     }
 

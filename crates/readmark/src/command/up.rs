@@ -134,17 +134,7 @@ async fn bind(address: std::net::SocketAddr) -> Result<TcpListener, Failure> {
 }
 
 fn checks(ports: &Ports, running: &RunningRoles) -> Vec<Check> {
-    let (log, store) = (ports.log.clone(), ports.store.clone());
-    let mut checks = vec![
-        Check::new("log", move || {
-            let log = log.clone();
-            Box::pin(async move { log.probe().await.map_err(|error| error.to_string()) })
-        }),
-        Check::new("store", move || {
-            let store = store.clone();
-            Box::pin(async move { store.probe().await.map_err(|error| error.to_string()) })
-        }),
-    ];
+    let mut checks = vec![Check::log(ports.log.clone()), Check::store(ports.store.clone())];
     checks.extend(running.checks.iter().cloned());
     checks
 }
