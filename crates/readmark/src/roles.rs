@@ -42,14 +42,25 @@ pub(crate) fn start(
     let watermark =
         Watermark::new(ports.clone(), rules.clone(), shared, WatermarkMetrics::register(registry)?);
     let mut running = RunningRoles { tasks: JoinSet::new(), checks: Vec::new(), consumed: Vec::new() };
-    for role in [Box::new(catalog) as Box<dyn Role>, Box::new(aggregator), Box::new(watermark)] {
-        running.start(role, ports.clone(), rules.clone(), stop.clone());
+    // They stop one after the other along the flow, so that what one hands on at the end is still handled.
+    let mut stop = stop.clone();
+    for role in [Box::new(catalog) as Box<dyn Role>, Box::new(watermark), Box::new(aggregator)] {
+        let stop_next = CancellationToken::new();
+        running.start(role, ports.clone(), rules.clone(), stop, stop_next.clone());
+        stop = stop_next;
     }
     Ok(running)
 }
 
 impl RunningRoles {
-    fn start(&mut self, mut role: Box<dyn Role>, ports: Ports, rules: Rules, stop: CancellationToken) {
+    fn start(
+        &mut self,
+        mut role: Box<dyn Role>,
+        ports: Ports,
+        rules: Rules,
+        stop: CancellationToken,
+        stop_next: CancellationToken,
+    ) {
         let (name, topics) = (role.name(), role.topics());
         let standing = Arc::new(Standing::default());
         let wanted: usize = topics.iter().map(|topic| ports.log.partitions(*topic) as usize).sum();
@@ -62,6 +73,8 @@ impl RunningRoles {
             })
         }));
         self.tasks.spawn(async move {
+            // Also when the role breaks off.
+            let _stop_next = stop_next.drop_guard();
             let ended = consume_watched(&mut *role, &ports, &rules, &stop, &standing).await;
             (name, ended)
         });

@@ -11,6 +11,10 @@ use tokio_util::sync::CancellationToken;
 /// Longest wait for records: bounds how late a stop is noticed.
 const LONGEST_WAIT_MS: u64 = 100;
 
+/// Polls after the signal to stop: what was accepted until then is handled, a long backlog is left for the next
+/// start.
+const LAST_POLLS: u32 = 16;
+
 /// What a running role owns, for readiness.
 #[derive(Debug, Default)]
 pub struct Standing {
@@ -58,6 +62,7 @@ pub async fn consume_watched(
         member.turn(role, ports).await?;
         standing.partitions.store(member.owned.len(), Ordering::Relaxed);
     }
+    member.catch_up(role).await?;
     let owned: Vec<TopicPartition> = member.owned.iter().copied().collect();
     role.drain(&owned).await?;
     member.store_positions(role).await?;
@@ -93,6 +98,19 @@ impl Member {
         role.advance().await?;
         self.store_positions(role).await?;
         self.pause_what_is_full(role).await
+    }
+
+    /// Takes what the log holds already, without waiting for more.
+    async fn catch_up(&mut self, role: &mut dyn Role) -> Result<(), RoleError> {
+        for _ in 0..LAST_POLLS {
+            match self.consumer.next(0).await {
+                Ok(PolledEvent::Idle) => break,
+                Ok(event) => self.handle(role, event).await?,
+                Err(error) if error.is_retryable() => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
     }
 
     async fn handle(&mut self, role: &mut dyn Role, event: PolledEvent) -> Result<(), RoleError> {
