@@ -5,6 +5,7 @@
 //! times: a set that only grows, a maximum, and a register in which the greatest order key wins.
 
 pub mod counting;
+pub mod dead_letter;
 pub mod fact;
 pub mod id;
 pub mod invariant;
