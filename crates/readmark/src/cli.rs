@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::role_name::RoleSet;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use readmark_domain::id::{ConversationId, Endpoint, Seq, Uid};
 use readmark_http::auth::Scope;
@@ -18,6 +19,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run everything in one process, on embedded parts
     Up(Up),
+    /// Run roles in this process, on the configured parts
+    Serve(Serve),
     /// Print a bearer token
     Token(Token),
     /// Show what is known of a message, a conversation or a user
@@ -39,16 +42,42 @@ pub(crate) struct Source {
     pub data_dir: Option<PathBuf>,
 }
 
+/// Where a process serves.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Addresses {
+    /// Where to serve, an IP address and a port (default 127.0.0.1:8080)
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<SocketAddr>,
+    /// Where to serve /healthz, /readyz, /metrics and /openapi.json instead
+    #[arg(long, value_name = "ADDR")]
+    admin_listen: Option<SocketAddr>,
+}
+
+impl Addresses {
+    /// As keys and values of the configuration.
+    pub fn flags(&self) -> Vec<(&'static str, String)> {
+        let given = [("listen", self.listen), ("admin_listen", self.admin_listen)];
+        given.into_iter().filter_map(|(key, address)| Some((key, address?.to_string()))).collect()
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Up {
     #[command(flatten)]
     pub source: Source,
-    /// Where to serve, an IP address and a port (default 127.0.0.1:8080)
-    #[arg(long, value_name = "ADDR")]
-    pub listen: Option<SocketAddr>,
-    /// Where to serve /healthz, /readyz, /metrics and /openapi.json instead
-    #[arg(long, value_name = "ADDR")]
-    pub admin_listen: Option<SocketAddr>,
+    #[command(flatten)]
+    pub addresses: Addresses,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// What this process does: all, or some of catalog, gateway, aggregator, watermark, query
+    #[arg(long, value_name = "R,R,…")]
+    pub roles: RoleSet,
+    #[command(flatten)]
+    pub source: Source,
+    #[command(flatten)]
+    pub addresses: Addresses,
 }
 
 #[derive(Debug, Args)]

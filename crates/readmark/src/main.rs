@@ -6,6 +6,9 @@ mod command;
 mod config;
 mod exit;
 mod parts;
+mod process;
+mod reach;
+mod role_name;
 mod roles;
 mod stop;
 

@@ -1,5 +1,6 @@
 //! The consuming roles of a process.
 
+use crate::role_name::{RoleName, RoleSet};
 use prometheus::Registry;
 use readmark_aggregator::{Aggregator, AggregatorMetrics};
 use readmark_catalog::{Catalog, CatalogMetrics};
@@ -20,31 +21,42 @@ pub(crate) type Ended = (&'static str, Result<(), RoleError>);
 /// Roles that run.
 pub(crate) struct RunningRoles {
     pub tasks: JoinSet<Ended>,
-    /// One for each: does it own its partitions?
+    /// One for each: does it have its share of the partitions?
     pub checks: Vec<Check>,
     /// What each consumes.
     pub consumed: Vec<(&'static str, &'static [Topic])>,
 }
 
-/// Starts every consuming role.
+/// Starts the consuming roles among `chosen`.
 pub(crate) fn start(
+    chosen: &RoleSet,
     ports: &Ports,
     rules: &Rules,
     registry: &Registry,
     shared: &SharedMetrics,
     stop: &CancellationToken,
 ) -> Result<RunningRoles, prometheus::Error> {
-    let (ports, rules, shared) = (ports.clone(), rules.clone(), shared.clone());
-    let catalog =
-        Catalog::new(ports.clone(), rules.clone(), shared.clone(), CatalogMetrics::register(registry)?);
-    let aggregator =
-        Aggregator::new(ports.clone(), rules.clone(), shared.clone(), AggregatorMetrics::register(registry)?);
-    let watermark =
-        Watermark::new(ports.clone(), rules.clone(), shared, WatermarkMetrics::register(registry)?);
-    let mut running = RunningRoles { tasks: JoinSet::new(), checks: Vec::new(), consumed: Vec::new() };
+    let given = || (ports.clone(), rules.clone(), shared.clone());
     // They stop one after the other along the flow, so that what one hands on at the end is still handled.
+    let mut along_the_flow: Vec<Box<dyn Role>> = Vec::new();
+    if chosen.has(RoleName::Catalog) {
+        let (ports, rules, shared) = given();
+        let metrics = CatalogMetrics::register(registry)?;
+        along_the_flow.push(Box::new(Catalog::new(ports, rules, shared, metrics)));
+    }
+    if chosen.has(RoleName::Watermark) {
+        let (ports, rules, shared) = given();
+        let metrics = WatermarkMetrics::register(registry)?;
+        along_the_flow.push(Box::new(Watermark::new(ports, rules, shared, metrics)));
+    }
+    if chosen.has(RoleName::Aggregator) {
+        let (ports, rules, shared) = given();
+        let metrics = AggregatorMetrics::register(registry)?;
+        along_the_flow.push(Box::new(Aggregator::new(ports, rules, shared, metrics)));
+    }
+    let mut running = RunningRoles { tasks: JoinSet::new(), checks: Vec::new(), consumed: Vec::new() };
     let mut stop = stop.clone();
-    for role in [Box::new(catalog) as Box<dyn Role>, Box::new(watermark), Box::new(aggregator)] {
+    for role in along_the_flow {
         let stop_next = CancellationToken::new();
         running.start(role, ports.clone(), rules.clone(), stop, stop_next.clone());
         stop = stop_next;
@@ -63,13 +75,12 @@ impl RunningRoles {
     ) {
         let (name, topics) = (role.name(), role.topics());
         let standing = Arc::new(Standing::default());
-        let wanted: usize = topics.iter().map(|topic| ports.log.partitions(*topic) as usize).sum();
         self.consumed.push((name, topics));
         let seen = standing.clone();
         self.checks.push(Check::new(name, move || {
-            let owned = seen.partitions();
+            let is_assigned = seen.is_assigned();
             Box::pin(async move {
-                if owned == wanted { Ok(()) } else { Err(format!("owns {owned} of {wanted} partitions")) }
+                if is_assigned { Ok(()) } else { Err("waits for its share of the partitions".to_owned()) }
             })
         }));
         self.tasks.spawn(async move {

@@ -5,7 +5,7 @@ use crate::retry::{Retrier, pause_ms};
 use crate::role::{Role, RoleError};
 use readmark_log::{Consumer, LogError, LogErrorKind, PolledEvent, TopicPartition};
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio_util::sync::CancellationToken;
 
 /// Longest wait for records: bounds how late a stop is noticed.
@@ -18,14 +18,15 @@ const LAST_POLLS: u32 = 16;
 /// What a running role owns, for readiness.
 #[derive(Debug, Default)]
 pub struct Standing {
-    partitions: AtomicUsize,
+    is_assigned: AtomicBool,
 }
 
 impl Standing {
-    /// How many partitions the role owns now.
+    /// Has the role been given its share of the partitions? It may be an empty one, where a group has more
+    /// members than partitions.
     #[must_use]
-    pub fn partitions(&self) -> usize {
-        self.partitions.load(Ordering::Relaxed)
+    pub fn is_assigned(&self) -> bool {
+        self.is_assigned.load(Ordering::Relaxed)
     }
 }
 
@@ -57,10 +58,10 @@ pub async fn consume_watched(
     let group = rules.group(role.name());
     let topics = role.topics();
     let consumer = retrier.run(|| ports.log.join(&group, topics)).await?;
-    let mut member = Member { consumer, owned: BTreeSet::new(), paused: BTreeSet::new(), failures: 0 };
+    let mut member = Member::new(consumer);
     while !stop.is_cancelled() {
         member.turn(role, ports).await?;
-        standing.partitions.store(member.owned.len(), Ordering::Relaxed);
+        standing.is_assigned.store(member.is_assigned, Ordering::Relaxed);
     }
     member.catch_up(role).await?;
     let owned: Vec<TopicPartition> = member.owned.iter().copied().collect();
@@ -76,9 +77,15 @@ struct Member {
     paused: BTreeSet<TopicPartition>,
     /// Failed polls in a row.
     failures: u32,
+    /// The group has given it a share, and not taken it away without asking.
+    is_assigned: bool,
 }
 
 impl Member {
+    fn new(consumer: Box<dyn Consumer>) -> Self {
+        Self { consumer, owned: BTreeSet::new(), paused: BTreeSet::new(), failures: 0, is_assigned: false }
+    }
+
     async fn turn(&mut self, role: &mut dyn Role, ports: &Ports) -> Result<(), RoleError> {
         let now_ms = ports.clock.elapsed_ms();
         let wait_ms = role.next_wake_ms().map_or(LONGEST_WAIT_MS, |at| at.saturating_sub(now_ms));
@@ -115,7 +122,10 @@ impl Member {
 
     async fn handle(&mut self, role: &mut dyn Role, event: PolledEvent) -> Result<(), RoleError> {
         match event {
-            PolledEvent::Assigned(partitions) => self.owned.extend(partitions),
+            PolledEvent::Assigned(partitions) => {
+                self.is_assigned = true;
+                self.owned.extend(partitions);
+            }
             PolledEvent::Records(records) => role.absorb(records).await?,
             PolledEvent::Revoked(partitions) => {
                 role.drain(&partitions).await?;
@@ -126,6 +136,7 @@ impl Member {
             }
             PolledEvent::Lost(partitions) => {
                 tracing::warn!(role = role.name(), count = partitions.len(), "partitions lost");
+                self.is_assigned = false;
                 self.give_up(role, &partitions);
             }
             PolledEvent::Idle => {}

@@ -6,5 +6,5 @@ mod server;
 mod state;
 mod topics;
 
-pub(crate) use client::get;
+pub(crate) use client::{get, is_served};
 pub(crate) use server::{listen, routes, serve};

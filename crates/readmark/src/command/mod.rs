@@ -2,6 +2,7 @@
 
 mod config;
 pub(crate) mod inspect;
+mod serve;
 mod token;
 mod up;
 
@@ -12,14 +13,15 @@ use crate::exit::{Exit, Failure};
 pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
     match arguments.command {
         Command::Up(up) => up::run(&up),
+        Command::Serve(serve) => serve::run(&serve),
         Command::Token(token) => token::run(&token),
         Command::Inspect(inspect) => inspect::run(inspect),
         Command::Config(config) => config::run(config),
     }
 }
 
-/// A runtime for a command; `up` and the operator's commands alike.
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+/// A runtime for a command; those that serve and the operator's alike.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

@@ -1,5 +1,8 @@
 //! The keys, with their defaults. Each is documented in `docs/configuration.md`.
 
+use super::hot::HotSection;
+use super::log::LogSection;
+use super::store::StoreSection;
 use readmark_domain::register::ReceiptsMode;
 use readmark_domain::time::OrderSource;
 use readmark_domain::verdict::Retention;
@@ -24,6 +27,7 @@ pub(crate) struct Config {
     pub data_dir: PathBuf,
     pub log: LogSection,
     pub store: StoreSection,
+    pub hot: HotSection,
     pub auth: AuthSettings,
     pub receipts: ReceiptsSection,
     pub order: OrderSection,
@@ -31,36 +35,6 @@ pub(crate) struct Config {
     pub gateway: GatewaySettings,
     pub query: QuerySection,
     pub telemetry: TelemetrySection,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct LogSection {
-    pub kind: LogKind,
-    /// Begins the names of topics and groups.
-    pub topic_prefix: String,
-    /// Partitions of each topic; fixed when the data directory is made.
-    pub partitions: u32,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum LogKind {
-    Embedded,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct StoreSection {
-    pub kind: StoreKind,
-    /// Memory for pages of the store's file.
-    pub cache_mib: u32,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum StoreKind {
-    Embedded,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,6 +77,7 @@ impl Default for Config {
             data_dir: PathBuf::from("./readmark-data"),
             log: LogSection::default(),
             store: StoreSection::default(),
+            hot: HotSection::default(),
             auth: AuthSettings::default(),
             receipts: ReceiptsSection::default(),
             order: OrderSection::default(),
@@ -111,18 +86,6 @@ impl Default for Config {
             query: QuerySection::default(),
             telemetry: TelemetrySection::default(),
         }
-    }
-}
-
-impl Default for LogSection {
-    fn default() -> Self {
-        Self { kind: LogKind::Embedded, topic_prefix: "readmark".to_owned(), partitions: 4 }
-    }
-}
-
-impl Default for StoreSection {
-    fn default() -> Self {
-        Self { kind: StoreKind::Embedded, cache_mib: 64 }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Reading the configuration, so that every mistake is told at once, with its key and where it stands.
 
-use super::check::check;
+use super::check::{check, check_together};
 use super::keys::Config;
+use super::log::{LogKind, default_partitions};
 use crate::cli::Source;
 use crate::exit::Failure;
 use figment::error::Kind;
@@ -16,8 +17,28 @@ const VARIABLE_PREFIX: &str = "READMARK_";
 /// The configuration in force; `flags` are pairs of key and value and win over everything.
 pub(crate) fn load(source: &Source, flags: &[(&str, String)]) -> Result<Config, Failure> {
     let figment = sources(source, flags)?;
-    let mistakes = mistakes(&figment)?;
-    if mistakes.is_empty() { figment.extract().map_err(Failure::usage) } else { Err(told(&mistakes)) }
+    extract(&figment)
+}
+
+fn extract(figment: &Figment) -> Result<Config, Failure> {
+    let alone = mistakes(figment)?;
+    if !alone.is_empty() {
+        return Err(told(&alone));
+    }
+    let config = figment.extract().map_err(Failure::usage)?;
+    let together = check_together(&config);
+    if together.is_empty() { Ok(config) } else { Err(told(&together)) }
+}
+
+/// What a kind of log has as its own default, below everything that is given.
+fn with_defaults_of_kind(figment: Figment) -> Figment {
+    match figment.extract_inner::<LogKind>("log.kind") {
+        Ok(kind) => Figment::from(Serialized::defaults(Config::default()))
+            .merge(Serialized::default("log.partitions", default_partitions(kind)))
+            .merge(figment),
+        // Told with all other mistakes.
+        Err(_) => Figment::from(Serialized::defaults(Config::default())).merge(figment),
+    }
 }
 
 fn told(mistakes: &[String]) -> Failure {
@@ -26,7 +47,7 @@ fn told(mistakes: &[String]) -> Failure {
 }
 
 fn sources(source: &Source, flags: &[(&str, String)]) -> Result<Figment, Failure> {
-    let mut figment = Figment::from(Serialized::defaults(Config::default()));
+    let mut figment = Figment::new();
     if let Some(file) = &source.config {
         figment = figment.merge(toml_file(file)?);
     }
@@ -37,7 +58,7 @@ fn sources(source: &Source, flags: &[(&str, String)]) -> Result<Figment, Failure
     for (key, value) in flags {
         figment = figment.merge(Serialized::default(key, value));
     }
-    Ok(figment)
+    Ok(with_defaults_of_kind(figment))
 }
 
 fn toml_file(file: &Path) -> Result<figment::providers::Data<Toml>, Failure> {
@@ -103,11 +124,8 @@ mod tests {
     use super::*;
 
     fn of_file(text: &str) -> Result<Config, String> {
-        let mistakes =
-            mistakes(&Figment::from(Serialized::defaults(Config::default())).merge(Toml::string(text)));
-        let figment = Figment::from(Serialized::defaults(Config::default())).merge(Toml::string(text));
-        let mistakes = mistakes.map_err(|failure| failure.to_string())?;
-        if mistakes.is_empty() { Ok(figment.extract().unwrap()) } else { Err(mistakes.join("\n")) }
+        let figment = with_defaults_of_kind(Figment::from(Toml::string(text)));
+        extract(&figment).map_err(|failure| failure.to_string())
     }
 
     #[test]
@@ -139,5 +157,37 @@ mod tests {
         ] {
             assert!(told.contains(key), "{key} in {told}");
         }
+    }
+
+    #[test]
+    fn a_cluster_has_more_partitions_unless_told_otherwise() {
+        assert_eq!(of_file("[log]\nkind = 'kafka'").unwrap().log.partitions, 64);
+        assert_eq!(of_file("[log]\nkind = 'kafka'\npartitions = 6").unwrap().log.partitions, 6);
+    }
+
+    #[test]
+    fn keys_that_do_not_go_together_are_named() {
+        let told = of_file(
+            "[log]\nsecurity_protocol = 'sasl_ssl'\nsecurity_certificate_file = 'a.pem'\npartitions = 100\n\
+             [store]\nuser = 'me'\n[hot]\nkind = 'redis'",
+        )
+        .unwrap_err();
+        for key in [
+            "log.security_protocol",
+            "log.security_certificate_file",
+            "log.partitions",
+            "store.user",
+            "hot.url",
+        ] {
+            assert!(told.contains(key), "{key} in {told}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_not_printed() {
+        let config = of_file("[store]\nuser = 'me'\npassword = 'geheim'").unwrap();
+        let shown = format!("{config:?}{}", toml::to_string(&config).unwrap());
+        assert!(!shown.contains("geheim"), "{shown}");
+        assert_eq!(config.store.cql().unwrap().credentials.unwrap().password, "geheim");
     }
 }

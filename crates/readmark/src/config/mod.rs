@@ -1,8 +1,15 @@
 //! Configuration: built-in defaults, then the TOML file, then `READMARK_…` variables, then flags.
 
+mod addresses;
 mod check;
+mod hot;
 mod keys;
 mod load;
+mod log;
+mod secret;
+mod store;
 
 pub(crate) use keys::Config;
 pub(crate) use load::load;
+pub(crate) use log::LogKind;
+pub(crate) use store::StoreKind;

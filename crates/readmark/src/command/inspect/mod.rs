@@ -1,5 +1,4 @@
-//! `readmark inspect`: what the store says. It asks the process that runs on the data directory, else it
-//! opens the directory itself; which of the two is said on stderr.
+//! `readmark inspect`: what the store says.
 
 pub(crate) mod conversation;
 pub(crate) mod message;
@@ -7,10 +6,11 @@ pub(crate) mod user;
 
 use super::runtime;
 use crate::admin;
-use crate::cli::{Format, Inspect, Output};
+use crate::cli::{Format, Inspect, Output, Source};
 use crate::config::{Config, load};
 use crate::exit::{Exit, Failure};
 use crate::parts::Parts;
+use crate::reach::{Reached, reach};
 use readmark_domain::id::{ConversationId, Seq, Uid};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -52,8 +52,7 @@ impl Question {
     }
 
     /// As JSON, from parts opened here.
-    async fn answer(&self, config: &Config) -> Result<Vec<u8>, Failure> {
-        let parts = Parts::open(config).await?;
+    async fn answer(&self, config: &Config, parts: Parts) -> Result<Vec<u8>, Failure> {
         let (ports, rules) = (parts.ports(), config.rules());
         let json = match self {
             Self::Message { conversation, seq } => {
@@ -84,7 +83,7 @@ fn show<V: Serialize + DeserializeOwned + Table>(
     output: &Output,
 ) -> Result<Exit, Failure> {
     let config = load(&output.source, &[])?;
-    let answer = runtime()?.block_on(ask(question, &config))?;
+    let answer = runtime()?.block_on(ask(question, &output.source, &config))?;
     let view: V = serde_json::from_slice(&answer).map_err(Failure::failed)?;
     match output.format {
         Format::Table => print!("{}", view.table()),
@@ -93,17 +92,11 @@ fn show<V: Serialize + DeserializeOwned + Table>(
     Ok(Exit::Done)
 }
 
-async fn ask(question: &Question, config: &Config) -> Result<Vec<u8>, Failure> {
-    let data_dir = &config.data_dir;
-    if !data_dir.is_dir() {
-        return Err(Failure::usage(format!("there is no data directory {}", data_dir.display())));
+async fn ask(question: &Question, source: &Source, config: &Config) -> Result<Vec<u8>, Failure> {
+    match reach(source, config).await? {
+        Reached::Running(socket) => admin::get(&socket, &question.path()).await,
+        Reached::Parts(parts) => question.answer(config, *parts).await,
     }
-    if let Some(answer) = admin::get(&data_dir.join("admin.sock"), &question.path()).await? {
-        eprintln!("source: the store of the readmark running on {}", data_dir.display());
-        return Ok(answer);
-    }
-    eprintln!("source: the store in {}, opened here", data_dir.display());
-    question.answer(config).await
 }
 
 fn percent_encoded(text: &str) -> String {

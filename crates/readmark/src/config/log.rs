@@ -1,0 +1,172 @@
+//! Section `log`.
+
+use super::addresses::Addresses;
+use super::secret::Secret;
+use crate::exit::Failure;
+use readmark_log::kafka::KafkaLogOptions;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct LogSection {
+    pub kind: LogKind,
+    /// Begins the names of topics and groups.
+    pub topic_prefix: String,
+    /// Partitions of each topic; chosen once.
+    pub partitions: u32,
+    /// Where the cluster is.
+    pub brokers: Addresses,
+    /// On how many brokers each record lies; 3, or as many as there are, where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replication: Option<u16>,
+    /// What this process is called in its groups.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instance_id: Option<String>,
+    pub security_protocol: SecurityProtocol,
+    pub security_mechanism: SaslMechanism,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub security_user: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub security_password: Option<Secret>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub security_password_file: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub security_ca_file: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub security_certificate_file: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub security_key_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LogKind {
+    Embedded,
+    Kafka,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SecurityProtocol {
+    Plaintext,
+    Ssl,
+    SaslPlaintext,
+    SaslSsl,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum SaslMechanism {
+    #[serde(rename = "PLAIN")]
+    Plain,
+    #[serde(rename = "SCRAM-SHA-256")]
+    ScramSha256,
+    #[serde(rename = "SCRAM-SHA-512")]
+    ScramSha512,
+}
+
+impl SaslMechanism {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Plain => "PLAIN",
+            Self::ScramSha256 => "SCRAM-SHA-256",
+            Self::ScramSha512 => "SCRAM-SHA-512",
+        }
+    }
+}
+
+impl SecurityProtocol {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Plaintext => "plaintext",
+            Self::Ssl => "ssl",
+            Self::SaslPlaintext => "sasl_plaintext",
+            Self::SaslSsl => "sasl_ssl",
+        }
+    }
+
+    const fn logs_in(self) -> bool {
+        matches!(self, Self::SaslPlaintext | Self::SaslSsl)
+    }
+}
+
+/// Partitions where nothing is said: the embedded log is one process, a cluster has many.
+pub(super) const fn default_partitions(kind: LogKind) -> u32 {
+    match kind {
+        LogKind::Embedded => 4,
+        LogKind::Kafka => 64,
+    }
+}
+
+impl Default for LogSection {
+    fn default() -> Self {
+        Self {
+            kind: LogKind::Embedded,
+            topic_prefix: "readmark".to_owned(),
+            partitions: default_partitions(LogKind::Embedded),
+            brokers: Addresses::one("127.0.0.1:9092"),
+            replication: None,
+            instance_id: None,
+            security_protocol: SecurityProtocol::Plaintext,
+            security_mechanism: SaslMechanism::ScramSha512,
+            security_user: None,
+            security_password: None,
+            security_password_file: None,
+            security_ca_file: None,
+            security_certificate_file: None,
+            security_key_file: None,
+        }
+    }
+}
+
+impl LogSection {
+    /// What keys say against each other.
+    pub(super) fn mistakes(&self) -> Vec<String> {
+        let mut mistakes = Vec::new();
+        if self.security_password.is_some() && self.security_password_file.is_some() {
+            mistakes.push("log.security_password: given, and log.security_password_file too".to_owned());
+        }
+        let has_password = self.security_password.is_some() || self.security_password_file.is_some();
+        if self.security_protocol.logs_in() && (self.security_user.is_none() || !has_password) {
+            mistakes.push(format!(
+                "log.security_protocol: {} needs log.security_user and log.security_password_file",
+                self.security_protocol.as_str()
+            ));
+        }
+        if self.security_certificate_file.is_some() != self.security_key_file.is_some() {
+            mistakes
+                .push("log.security_certificate_file: goes together with log.security_key_file".to_owned());
+        }
+        mistakes
+    }
+
+    /// How to reach Kafka; `instance_id` is used where none is configured.
+    pub fn kafka(&self, instance_id: Option<String>) -> Result<KafkaLogOptions, Failure> {
+        let password = Secret::of(
+            "log.security_password_file",
+            self.security_password.as_ref(),
+            self.security_password_file.as_deref(),
+        )?;
+        let mut settings = BTreeMap::new();
+        let mut set = |name: &str, value: Option<String>| {
+            if let Some(value) = value {
+                settings.insert(name.to_owned(), value);
+            }
+        };
+        set("security.protocol", Some(self.security_protocol.as_str().to_owned()));
+        if self.security_protocol.logs_in() {
+            set("sasl.mechanism", Some(self.security_mechanism.as_str().to_owned()));
+            set("sasl.username", self.security_user.clone());
+            set("sasl.password", password);
+        }
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+        set("ssl.ca.location", path(&self.security_ca_file));
+        set("ssl.certificate.location", path(&self.security_certificate_file));
+        set("ssl.key.location", path(&self.security_key_file));
+        let mut options = KafkaLogOptions::new(self.brokers.joined(), &self.topic_prefix);
+        options.settings = settings;
+        options.instance_id = instance_id;
+        Ok(options)
+    }
+}

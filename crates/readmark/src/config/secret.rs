@@ -1,0 +1,43 @@
+use crate::exit::Failure;
+use serde::{Deserialize, Serialize, Serializer};
+use std::path::Path;
+
+/// A value that is never printed.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Secret(String);
+
+/// What is printed in its place.
+const HIDDEN: &str = "(hidden)";
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(HIDDEN)
+    }
+}
+
+impl Serialize for Secret {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(HIDDEN)
+    }
+}
+
+impl Secret {
+    /// The value itself, for the one who needs it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// The value given, or what its file holds, without the line's end.
+    pub fn of(key: &str, given: Option<&Self>, file: Option<&Path>) -> Result<Option<String>, Failure> {
+        match (given, file) {
+            (Some(secret), _) => Ok(Some(secret.0.clone())),
+            (None, Some(file)) => {
+                let text = std::fs::read_to_string(file)
+                    .map_err(|error| Failure::usage(format!("{key}: {}: {error}", file.display())))?;
+                Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
+            }
+            (None, None) => Ok(None),
+        }
+    }
+}

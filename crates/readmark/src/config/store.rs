@@ -1,0 +1,125 @@
+//! Section `store`.
+
+use super::addresses::Addresses;
+use super::secret::Secret;
+use crate::exit::Failure;
+use readmark_store::cql::{ClientCertificate, CqlConfig, Credentials, Dialect, TlsFiles};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct StoreSection {
+    pub kind: StoreKind,
+    /// Memory for pages of the embedded store's file.
+    pub cache_mib: u32,
+    /// Some nodes of the cluster; the others are found.
+    pub contact_points: Addresses,
+    pub keyspace: String,
+    /// Copies of each row in each data centre.
+    pub replication: u16,
+    /// The data centre whose nodes are asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub local_datacenter: Option<String>,
+    /// The kind of server; asked of it where it is not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<StoreDialect>,
+    pub request_timeout_ms: u64,
+    pub connections_per_shard: u16,
+    pub requests_in_flight_max: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password: Option<Secret>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password_file: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls_ca_file: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls_certificate_file: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls_key_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum StoreKind {
+    Embedded,
+    Cql,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum StoreDialect {
+    Cassandra,
+    Scylladb,
+}
+
+impl Default for StoreSection {
+    fn default() -> Self {
+        let cql = CqlConfig::default();
+        Self {
+            kind: StoreKind::Embedded,
+            cache_mib: 64,
+            contact_points: Addresses::one("127.0.0.1:9042"),
+            keyspace: cql.keyspace,
+            replication: cql.replication_factor,
+            local_datacenter: None,
+            dialect: None,
+            request_timeout_ms: cql.request_timeout_ms,
+            connections_per_shard: cql.connections_per_shard,
+            requests_in_flight_max: cql.requests_in_flight_max,
+            user: None,
+            password: None,
+            password_file: None,
+            tls_ca_file: None,
+            tls_certificate_file: None,
+            tls_key_file: None,
+        }
+    }
+}
+
+impl StoreSection {
+    /// What keys say against each other.
+    pub(super) fn mistakes(&self) -> Vec<String> {
+        let mut mistakes = Vec::new();
+        if self.password.is_some() && self.password_file.is_some() {
+            mistakes.push("store.password: given, and store.password_file too".to_owned());
+        }
+        let has_password = self.password.is_some() || self.password_file.is_some();
+        if self.user.is_some() != has_password {
+            mistakes.push("store.user: goes together with store.password_file".to_owned());
+        }
+        if self.tls_certificate_file.is_some() != self.tls_key_file.is_some() {
+            mistakes.push("store.tls_certificate_file: goes together with store.tls_key_file".to_owned());
+        }
+        if self.tls_certificate_file.is_some() && self.tls_ca_file.is_none() {
+            mistakes.push("store.tls_certificate_file: needs store.tls_ca_file".to_owned());
+        }
+        mistakes
+    }
+
+    /// How to reach the CQL server.
+    pub fn cql(&self) -> Result<CqlConfig, Failure> {
+        let password =
+            Secret::of("store.password_file", self.password.as_ref(), self.password_file.as_deref())?;
+        let credentials = self.user.clone().zip(password);
+        let client = self.tls_certificate_file.clone().zip(self.tls_key_file.clone());
+        let client = client.map(|(certificates, key)| ClientCertificate { certificates, key });
+        Ok(CqlConfig {
+            contact_points: self.contact_points.list(),
+            keyspace: self.keyspace.clone(),
+            replication_factor: self.replication,
+            local_datacenter: self.local_datacenter.clone(),
+            credentials: credentials.map(|(user, password)| Credentials { user, password }),
+            tls: self.tls_ca_file.clone().map(|ca| TlsFiles { ca, client }),
+            dialect: self.dialect.map(|dialect| match dialect {
+                StoreDialect::Cassandra => Dialect::Cassandra,
+                StoreDialect::Scylladb => Dialect::ScyllaDb,
+            }),
+            request_timeout_ms: self.request_timeout_ms,
+            connections_per_shard: self.connections_per_shard,
+            requests_in_flight_max: self.requests_in_flight_max,
+        })
+    }
+}

@@ -1,0 +1,103 @@
+//! A process that serves: its parts, its roles, its addresses, from the start until it is asked to stop.
+
+mod instance;
+mod servers;
+mod socket;
+
+use crate::config::Config;
+use crate::exit::{Exit, Failure};
+use crate::parts::Parts;
+use crate::role_name::RoleSet;
+use crate::roles::{self, Ended, RunningRoles};
+use crate::stop;
+use prometheus::Registry;
+use readmark_runtime::lag::watch_lag;
+use readmark_runtime::metrics::SharedMetrics;
+use readmark_runtime::telemetry;
+use servers::{Listeners, Servers};
+use socket::Socket;
+use std::time::Duration;
+use tokio::task::JoinError;
+use tokio_util::sync::CancellationToken;
+
+/// How long roles may take to flush and store their positions after the signal to stop; what is cut off is
+/// repeated at the next start.
+const ROLES_DRAIN_LIMIT: Duration = Duration::from_secs(10);
+
+/// Runs until a signal asks to stop, or a role can't go on.
+pub(crate) fn run(config: &Config, chosen: &RoleSet) -> Result<Exit, Failure> {
+    telemetry::start(&config.telemetry.filter)
+        .map_err(|error| Failure::usage(format!("telemetry.filter: {error}")))?;
+    crate::command::runtime()?.block_on(until_stopped(config, chosen))
+}
+
+async fn until_stopped(config: &Config, chosen: &RoleSet) -> Result<Exit, Failure> {
+    let listeners = Listeners::bind(config).await?;
+    let parts = Parts::open(config, Some(instance::default_id(listeners.main_address()?))).await?;
+    let ports = parts.ports();
+    let registry = Registry::new();
+    let shared = SharedMetrics::register(&registry).map_err(Failure::failed)?;
+    let (stop_serving, stop_roles) = (CancellationToken::new(), CancellationToken::new());
+    let mut running = roles::start(chosen, &ports, &config.rules(), &registry, &shared, &stop_roles)
+        .map_err(Failure::failed)?;
+    let servers = Servers::new(config, chosen, &parts, &registry, &running)?;
+    listeners.announce()?;
+    let socket = match &parts.data_dir {
+        Some(data_dir) => {
+            let address = listeners.main_address()?;
+            Some(Socket::serve(data_dir, address, &ports, &config.rules(), &stop_roles)?)
+        }
+        None => None,
+    };
+
+    tokio::spawn(stop::cancel_when_asked(stop_serving.clone()));
+    let consumed = running.consumed.clone();
+    tokio::spawn(watch_lag(ports, config.rules(), consumed, shared, stop_roles.clone()));
+    tokio::spawn(parts.keep_house(config, stop_roles.clone()));
+
+    let serving = servers.serve(listeners, &config.http, &stop_serving);
+    tokio::pin!(serving);
+    let early = tokio::select! {
+        () = &mut serving => None,
+        // With no consuming role there is none that could end.
+        Some(ended) = running.tasks.join_next() => Some(ended),
+    };
+    if early.is_some() {
+        stop_serving.cancel();
+        (&mut serving).await;
+    }
+    stop_roles.cancel();
+    let ended = drain(running, early).await;
+    if let Some(socket) = socket {
+        socket.ended().await;
+    }
+    parts.close().await?;
+    ended.map(|()| {
+        tracing::info!("readmark has stopped");
+        Exit::Done
+    })
+}
+
+type Joined = Result<Ended, JoinError>;
+
+/// Waits for the roles to end; the first failure is the command's.
+async fn drain(mut running: RunningRoles, early: Option<Joined>) -> Result<(), Failure> {
+    let mut failure = early.and_then(failure_of);
+    let rest = async {
+        while let Some(joined) = running.tasks.join_next().await {
+            failure = failure.take().or_else(|| failure_of(joined));
+        }
+    };
+    if tokio::time::timeout(ROLES_DRAIN_LIMIT, rest).await.is_err() {
+        tracing::warn!("roles were cut off; what they had begun is repeated at the next start");
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+fn failure_of(joined: Joined) -> Option<Failure> {
+    match joined {
+        Ok((_, Ok(()))) => None,
+        Ok((role, Err(error))) => Some(Failure::failed(format!("the {role} can't go on: {error}"))),
+        Err(error) => Some(Failure::failed(format!("a role broke off: {error}"))),
+    }
+}
