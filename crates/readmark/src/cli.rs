@@ -21,6 +21,8 @@ pub(crate) enum Command {
     Up(Up),
     /// Run roles in this process, on the configured parts
     Serve(Serve),
+    /// Make topics and tables, or check them; safe to repeat
+    Setup(Setup),
     /// Print a bearer token
     Token(Token),
     /// Show what is known of a message, a conversation or a user
@@ -78,6 +80,15 @@ pub(crate) struct Serve {
     pub source: Source,
     #[command(flatten)]
     pub addresses: Addresses,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Setup {
+    /// Only say what would be done
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub output: Output,
 }
 
 #[derive(Debug, Args)]

@@ -12,6 +12,8 @@ pub(crate) enum Exit {
     Failed = 1,
     /// Wrong usage or configuration.
     Usage = 2,
+    /// Done in part; what is left was said.
+    InPart = 3,
 }
 
 impl From<Exit> for ExitCode {

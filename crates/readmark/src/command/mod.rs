@@ -3,6 +3,7 @@
 mod config;
 pub(crate) mod inspect;
 mod serve;
+mod setup;
 mod token;
 mod up;
 
@@ -14,6 +15,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
     match arguments.command {
         Command::Up(up) => up::run(&up),
         Command::Serve(serve) => serve::run(&serve),
+        Command::Setup(setup) => setup::run(&setup),
         Command::Token(token) => token::run(&token),
         Command::Inspect(inspect) => inspect::run(inspect),
         Command::Config(config) => config::run(config),
