@@ -5,6 +5,7 @@
 
 mod append;
 mod event;
+mod flag;
 mod messages;
 mod order;
 mod plan;

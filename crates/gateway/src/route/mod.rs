@@ -3,8 +3,10 @@
 mod acks;
 mod clear;
 mod events;
+mod mute;
 mod read;
 mod settings;
+mod unread_mark;
 
 use crate::state::Gateway;
 use axum::Router;
@@ -19,6 +21,8 @@ pub fn routes(gateway: Arc<Gateway>) -> Router {
         .route("/v1/acks", post(acks::post_acks))
         .route("/v1/conversations/{id}/read", post(read::post_read))
         .route("/v1/conversations/{id}/clear", post(clear::post_clear))
+        .route("/v1/conversations/{id}/unread-mark", post(unread_mark::post_unread_mark))
+        .route("/v1/conversations/{id}/mute", post(mute::post_mute))
         .route("/v1/settings", put(settings::put_settings))
         .with_state(gateway)
 }
@@ -29,6 +33,8 @@ pub fn routes(gateway: Arc<Gateway>) -> Router {
     acks::post_acks,
     read::post_read,
     clear::post_clear,
+    unread_mark::post_unread_mark,
+    mute::post_mute,
     settings::put_settings
 ))]
 struct Piece;
