@@ -7,6 +7,7 @@
 pub mod counting;
 pub mod dead_letter;
 pub mod fact;
+pub mod hot;
 pub mod id;
 pub mod invariant;
 pub mod read_array;
