@@ -13,10 +13,13 @@ mod error;
 pub mod lookup;
 pub mod memory;
 mod port;
+mod resolution;
 mod row;
 
 pub use error::{StoreError, StoreErrorKind};
-pub use port::{ConversationStore, MemberStore, MessageStore, ReadArrayStore, ReceiptStore, UserStore};
+pub use port::{
+    ConversationStore, DeadLetterStore, MemberStore, MessageStore, ReadArrayStore, ReceiptStore, UserStore,
+};
 pub use row::{
     Bucket, Conversation, MemberChange, READERS_OUTLIVE_MESSAGE_MS, Raise, ReadArrayAdd, UserConversation,
     UserConversationEntry,

@@ -6,6 +6,7 @@ use crate::row::{
 };
 use async_trait::async_trait;
 use readmark_domain::counting::{Member, Message, MessageFlags};
+use readmark_domain::dead_letter::{LetterId, Resolution};
 use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::read_array::ReadArray;
 use readmark_domain::register::{Latest, ReceiptsMode, Switch, UserSwitches};
@@ -14,7 +15,15 @@ use readmark_domain::time::TimeMs;
 /// Everything readmark keeps.
 #[async_trait]
 pub trait ReceiptStore:
-    ConversationStore + MessageStore + ReadArrayStore + MemberStore + UserStore + Send + Sync + 'static
+    ConversationStore
+    + MessageStore
+    + ReadArrayStore
+    + MemberStore
+    + UserStore
+    + DeadLetterStore
+    + Send
+    + Sync
+    + 'static
 {
     /// Does the store answer? For readiness.
     async fn probe(&self) -> Result<(), StoreError>;
@@ -158,4 +167,21 @@ pub trait UserStore {
 
     /// Adds a switch to the user's grow-only set.
     async fn add_user_switch(&self, uid: Uid, switch: Switch<bool>) -> Result<(), StoreError>;
+}
+
+/// Table `dead_letter_state`.
+#[async_trait]
+pub trait DeadLetterStore {
+    /// Notes what was done about dead letters: of each the greatest resolution is kept.
+    async fn resolve_dead_letters(&self, resolutions: &[(LetterId, Resolution)]) -> Result<(), StoreError>;
+
+    /// What was done about the letters of a partition at the offsets `first ..= last`, ascending, at most `limit`;
+    /// to go on, ask after the last one. Callers keep the range within the topic.
+    async fn resolutions(
+        &self,
+        partition: u32,
+        first: u64,
+        last: u64,
+        limit: usize,
+    ) -> Result<Vec<(LetterId, Resolution)>, StoreError>;
 }

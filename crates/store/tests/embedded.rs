@@ -9,7 +9,8 @@ use readmark_embedded::{Engine, EngineOptions, SealedTable};
 use readmark_store::conformance::{ManualClock, Subject, SuiteClock};
 use readmark_store::embedded::{EmbeddedStore, Swept};
 use readmark_store::{
-    ConversationStore, MessageStore, ReadArrayAdd, ReadArrayStore, ReceiptStore, StoreErrorKind,
+    ConversationStore, DeadLetterStore, MessageStore, ReadArrayAdd, ReadArrayStore, ReceiptStore,
+    StoreErrorKind,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -199,6 +200,26 @@ async fn opening_a_known_store_writes_nothing() {
     let store = EmbeddedStore::open(engine.clone(), Arc::new(move || clock.now())).await.unwrap();
     assert_eq!(engine.counts().jobs_total, 0, "so that a store on a full disk can be opened and read");
     assert_eq!(store.conversation(&ConversationId::new("c").unwrap()).await.unwrap(), None);
+}
+
+/// A file that an older program made lacks the newest table.
+#[tokio::test]
+async fn a_table_that_is_new_is_made_in_an_older_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let clock = Arc::new(ManualClock::default());
+    let store = open(directory.path(), &clock).await;
+    let id = ConversationId::new("c").unwrap();
+    store.raise_head(&id, seq(3)).await.unwrap();
+    drop(store);
+    let older = engine(directory.path());
+    let table = readmark_embedded::redb::TableDefinition::<&[u8], &[u8]>::new("dead_letter_state");
+    let was_there =
+        older.write("age", move |txn: &WriteTransaction| Ok(txn.delete_table(table)?)).await.unwrap();
+    assert!(was_there);
+    older.close().await.unwrap();
+    let store = open(directory.path(), &clock).await;
+    assert_eq!(store.resolutions(0, 0, 9, 9).await.unwrap(), []);
+    assert_eq!(store.conversation(&id).await.unwrap().unwrap().head, seq(3));
 }
 
 #[tokio::test]

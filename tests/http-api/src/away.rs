@@ -1,13 +1,14 @@
 use async_trait::async_trait;
 use readmark_domain::counting::{Member, Message, MessageFlags};
+use readmark_domain::dead_letter::{LetterId, Resolution};
 use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::read_array::ReadArray;
 use readmark_domain::register::{Latest, ReceiptsMode, Switch, UserSwitches};
 use readmark_domain::time::TimeMs;
 use readmark_store::{
-    Bucket, Conversation, ConversationStore, MemberChange, MemberStore, MessageStore, Raise, ReadArrayAdd,
-    ReadArrayStore, ReceiptStore, StoreError, StoreErrorKind, UserConversation, UserConversationEntry,
-    UserStore,
+    Bucket, Conversation, ConversationStore, DeadLetterStore, MemberChange, MemberStore, MessageStore, Raise,
+    ReadArrayAdd, ReadArrayStore, ReceiptStore, StoreError, StoreErrorKind, UserConversation,
+    UserConversationEntry, UserStore,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -122,4 +123,9 @@ pass_on!(UserStore {
     fn raise(&self, uid: Uid, id: &ConversationId, raises: &[Raise]) -> ();
     fn user_switches(&self, uid: Uid) -> UserSwitches;
     fn add_user_switch(&self, uid: Uid, switch: Switch<bool>) -> ();
+});
+
+pass_on!(DeadLetterStore {
+    fn resolve_dead_letters(&self, resolutions: &[(LetterId, Resolution)]) -> ();
+    fn resolutions(&self, partition: u32, first: u64, last: u64, limit: usize) -> Vec<(LetterId, Resolution)>;
 });

@@ -5,14 +5,15 @@ use crate::world::{Ready, World};
 use async_trait::async_trait;
 use futures::FutureExt;
 use readmark_domain::counting::{Member, Message, MessageFlags};
+use readmark_domain::dead_letter::{LetterId, Resolution};
 use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::read_array::ReadArray;
 use readmark_domain::register::{Latest, ReceiptsMode, Switch, UserSwitches};
 use readmark_domain::time::TimeMs;
 use readmark_store::{
-    Bucket, Conversation, ConversationStore, MemberChange, MemberStore, MessageStore, Raise, ReadArrayAdd,
-    ReadArrayStore, ReceiptStore, StoreError, StoreErrorKind, UserConversation, UserConversationEntry,
-    UserStore,
+    Bucket, Conversation, ConversationStore, DeadLetterStore, MemberChange, MemberStore, MessageStore, Raise,
+    ReadArrayAdd, ReadArrayStore, ReceiptStore, StoreError, StoreErrorKind, UserConversation,
+    UserConversationEntry, UserStore,
 };
 use std::sync::Arc;
 
@@ -273,6 +274,25 @@ impl UserStore for SimStore {
     async fn add_user_switch(&self, uid: Uid, switch: Switch<bool>) -> Result<(), StoreError> {
         call!(self, "add_user_switch", (uid, switch), self.world.truth.add_user_switch(uid, switch));
         Ok(())
+    }
+}
+
+#[async_trait]
+impl DeadLetterStore for SimStore {
+    async fn resolve_dead_letters(&self, resolutions: &[(LetterId, Resolution)]) -> Result<(), StoreError> {
+        call!(self, "resolve_dead_letters", resolutions, self.world.truth.resolve_dead_letters(resolutions));
+        Ok(())
+    }
+
+    async fn resolutions(
+        &self,
+        partition: u32,
+        first: u64,
+        last: u64,
+        limit: usize,
+    ) -> Result<Vec<(LetterId, Resolution)>, StoreError> {
+        let asked = (partition, first, last);
+        Ok(call!(self, "resolutions", asked, self.world.truth.resolutions(partition, first, last, limit)))
     }
 }
 

@@ -18,6 +18,7 @@
 
 mod bucket_store;
 mod conversation_store;
+mod dead_letter_store;
 mod differential;
 mod expiry;
 mod flag_store;
@@ -75,6 +76,8 @@ pub const READ_ARRAYS: Group = Group { name: "read_arrays", cases: read_array_st
 pub const MEMBERS: Group = Group { name: "members", cases: member_store::CASES };
 /// Tables `user_conversations` and `user_settings`.
 pub const USERS: Group = Group { name: "users", cases: user_store::CASES };
+/// Table `dead_letter_state`.
+pub const DEAD_LETTERS: Group = Group { name: "dead_letters", cases: dead_letter_store::CASES };
 /// What expires, when, and what never does.
 pub const EXPIRY: Group = Group { name: "expiry", cases: expiry::CASES };
 /// Unusual ids, in every table.
@@ -140,7 +143,8 @@ macro_rules! receipt_store_conformance {
     ($subject:path) => {
         $crate::receipt_store_conformance!(@ $subject;
             conversations CONVERSATIONS, messages MESSAGES, buckets BUCKETS, flags FLAGS, mentions MENTIONS,
-            read_arrays READ_ARRAYS, members MEMBERS, users USERS, expiry EXPIRY, ids IDS, large LARGE);
+            read_arrays READ_ARRAYS, members MEMBERS, users USERS,
+            dead_letters DEAD_LETTERS, expiry EXPIRY, ids IDS, large LARGE);
 
         #[tokio::test(flavor = "multi_thread")]
         async fn differential() {

@@ -6,6 +6,7 @@ use crate::row::{Bucket, MemberChange, Raise, ReadArrayAdd};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use readmark_domain::counting::{Message, MessageFlags};
+use readmark_domain::dead_letter::{Actor, LetterId, Outcome, Resolution};
 use readmark_domain::id::{ConversationId, Endpoint, MsgId, Seq, Uid};
 use readmark_domain::register::{Presence, ReceiptsMode, Switch, UserSwitches};
 use readmark_domain::time::TimeMs;
@@ -28,6 +29,7 @@ pub(super) enum Operation {
     CopySwitches(ConversationId, Uid, UserSwitches),
     Raise(Uid, ConversationId, Vec<Raise>),
     AddUserSwitch(Uid, Switch<bool>),
+    ResolveDeadLetters(Vec<(LetterId, Resolution)>),
 }
 
 /// Draws operations, all over a small world so that they meet often.
@@ -36,6 +38,7 @@ pub(super) struct Generator {
     conversations: Vec<ConversationId>,
     uids: Vec<Uid>,
     seqs: Vec<Seq>,
+    letters: Vec<LetterId>,
     /// A message expires at one time, whoever writes it and its readers: as in production.
     born: TimeMs,
     expires: bool,
@@ -55,6 +58,9 @@ impl Generator {
                 .chain([s.last_uid()])
                 .collect(),
             seqs: seqs.map(seq).to_vec(),
+            letters: [(0, 0), (0, 1), (0, 65_535), (0, 65_536), (1, 0), (2, 1)]
+                .map(|(n, offset)| s.letter(n, offset))
+                .to_vec(),
             born: s.clock.now(),
             expires,
         }
@@ -162,10 +168,17 @@ impl Generator {
         Switch { order: order(self.below(4)), occurred_at: at(self.below(3)), value }
     }
 
+    fn resolution(&mut self) -> (LetterId, Resolution) {
+        let outcome = [Outcome::Buried, Outcome::Redelivered, Outcome::Dropped];
+        let outcome = outcome[usize::try_from(self.below(3)).expect("small")];
+        let by = if self.rng.random() { Actor::Janitor } else { Actor::Operator };
+        (self.pick(|g| &g.letters), Resolution { at: at(self.below(4)), outcome, by })
+    }
+
     /// The next operation.
     pub fn operation(&mut self) -> Operation {
         let id = self.conversation();
-        match self.below(20) {
+        match self.below(21) {
             0 => Operation::RaiseHead(id, self.seq()),
             1 => Operation::RaiseImportedHead(id, self.seq()),
             2 => Operation::AddPolicy(id, self.policy()),
@@ -186,7 +199,8 @@ impl Generator {
                 Operation::CopySwitches(id, self.uid(), self.some(3, Self::user_switch).into_iter().collect())
             }
             18 => Operation::Raise(self.uid(), id, self.some(4, Self::raise)),
-            _ => Operation::AddUserSwitch(self.uid(), self.user_switch()),
+            19 => Operation::AddUserSwitch(self.uid(), self.user_switch()),
+            _ => Operation::ResolveDeadLetters(self.some(3, Self::resolution)),
         }
     }
 
@@ -195,6 +209,10 @@ impl Generator {
         let mut answers = Vec::new();
         for id in &self.conversations {
             self.of_conversation(store, id, page, &mut answers).await;
+        }
+        for id in &self.letters {
+            let resolutions = store.resolutions(id.partition, id.offset, 70_000, page).await;
+            answers.push((format!("resolutions from {id}"), show(resolutions)));
         }
         for uid in &self.uids {
             let mut say = |what: String, answer: String| answers.push((format!("{what} of {uid}"), answer));
@@ -260,6 +278,7 @@ impl Operation {
             Self::CopySwitches(id, uid, switches) => store.copy_switches(id, *uid, switches).await,
             Self::Raise(uid, id, raises) => store.raise(*uid, id, raises).await,
             Self::AddUserSwitch(uid, switch) => store.add_user_switch(*uid, *switch).await,
+            Self::ResolveDeadLetters(resolutions) => store.resolve_dead_letters(resolutions).await,
         };
         if let Err(error) = outcome {
             panic!("{self:?} failed: {error}");

@@ -1,6 +1,7 @@
 use crate::port::ReceiptStore;
 use async_trait::async_trait;
 use readmark_domain::counting::{Message, MessageFlags};
+use readmark_domain::dead_letter::LetterId;
 use readmark_domain::id::{ConversationId, MsgId, Seq, Uid};
 use readmark_domain::register::{Latest, Switch};
 use readmark_domain::time::{Order, TimeMs};
@@ -90,6 +91,16 @@ impl Subject {
     /// A user with nearly the greatest uid there can be.
     pub(super) fn last_uid(&self) -> Uid {
         Uid::new(Uid::MAX - u64::from(self.tag)).expect("within 63 bits")
+    }
+
+    /// Partition number `n` (below 16) of this subject's dead letters.
+    pub(super) const fn partition(&self, n: u32) -> u32 {
+        self.tag * 16 + n
+    }
+
+    /// A dead letter of this subject.
+    pub(super) const fn letter(&self, n: u32, offset: u64) -> LetterId {
+        LetterId { partition: self.partition(n), offset }
     }
 
     /// When messages expire in cases that are not about expiry.

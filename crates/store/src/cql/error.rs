@@ -27,6 +27,8 @@ pub(super) enum Key<'a> {
     Bucket(&'a ConversationId, u64),
     User(Uid),
     UserConversation(Uid, &'a ConversationId),
+    /// Dead letters: partition of the topic, block of offsets.
+    Letters(u32, u64),
     Keyspace(&'a str),
 }
 
@@ -38,6 +40,7 @@ impl Display for At<'_> {
             Key::Bucket(id, bucket) => write!(f, "{id} bucket {bucket}"),
             Key::User(uid) => write!(f, "{uid}"),
             Key::UserConversation(uid, id) => write!(f, "{uid} {id}"),
+            Key::Letters(partition, block) => write!(f, "{partition} block {block}"),
             Key::Keyspace(name) => write!(f, "of keyspace {name}"),
         }
     }

@@ -12,10 +12,11 @@
 //! | `members` | conversation_id; uid | presence, joined, claimed, imported: registers · switches: set |
 //! | `user_conversations` | uid; conversation_id | presence, joined, read, cleared, own, claimed, receipted, imported, muted, marked_unread: registers |
 //! | `user_settings` | uid | switches: set |
+//! | `dead_letter_state` | topic_partition, block; topic_offset | resolution: register |
 //!
 //! * A *register* is one cell, written with its order key as write timestamp: a seq or time as it is; of a flag
-//!   twice the order, and one more when it is true; of a presence twice the order, and one more when absent. The
-//!   replicas keep the greatest, at a tie the bytewise larger value.
+//!   twice the order, and one more when it is true; of a presence twice the order, and one more when absent; of a
+//!   resolution its time. The replicas keep the greatest, at a tie the bytewise larger value.
 //! * A *set* is only added to, a *flag* only set.
 //! * A *message* is read before it is written, and a known one stays. Two processes may still find nothing and
 //!   write both: they write the same fact, or the IM gave one seq to two messages. So the write timestamp is the
@@ -25,6 +26,7 @@
 mod config;
 mod connect;
 mod conversation_store;
+mod dead_letter_store;
 mod error;
 mod flags;
 mod member_store;

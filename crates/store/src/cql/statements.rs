@@ -90,6 +90,9 @@ statements! {
     read_user_settings: "SELECT switches FROM {keyspace}.user_settings WHERE uid = ?",
     add_user_switch: "UPDATE {keyspace}.user_settings SET switches = switches + ? WHERE uid = ?",
 
+    raise_resolution: "UPDATE {keyspace}.dead_letter_state USING TIMESTAMP ? SET resolution = ? WHERE topic_partition = ? AND block = ? AND topic_offset = ?",
+    read_resolutions: "SELECT topic_offset, resolution FROM {keyspace}.dead_letter_state WHERE topic_partition = ? AND block = ? AND topic_offset >= ? AND topic_offset <= ? LIMIT ?",
+
     probe: "SELECT version FROM {keyspace}.schema_versions WHERE component = ? LIMIT 1",
 }
 

@@ -2,6 +2,7 @@
 //! id a zero byte, which no id contains (they have no control characters), so that no id's range begins
 //! another's and ids sort bytewise.
 
+use readmark_domain::dead_letter::LetterId;
 use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::time::TimeMs;
 use std::ops::RangeInclusive;
@@ -69,6 +70,14 @@ pub(super) fn of_expiry(at: TimeMs, id: &ConversationId, bucket: u64) -> Vec<u8>
     key.extend_from_slice(&at.get().to_be_bytes());
     push_id(&mut key, id);
     key.extend_from_slice(&bucket.to_be_bytes());
+    key
+}
+
+/// `(partition, offset)`
+pub(super) fn of_letter(id: LetterId) -> Vec<u8> {
+    let mut key = start();
+    key.extend_from_slice(&id.partition.to_be_bytes());
+    key.extend_from_slice(&id.offset.to_be_bytes());
     key
 }
 

@@ -6,6 +6,7 @@
 
 mod codec;
 mod conversation_store;
+mod dead_letter_store;
 mod key;
 mod member_store;
 mod message_store;

@@ -24,11 +24,13 @@ pub(super) const MEMBERS: Table = Table::new("members");
 pub(super) const USER_CONVERSATIONS: Table = Table::new("user_conversations");
 /// `(uid)` → a user's switches.
 pub(super) const USER_SETTINGS: Table = Table::new("user_settings");
+/// `(partition, offset)` → what was done about a dead letter.
+pub(super) const DEAD_LETTER_STATE: Table = Table::new("dead_letter_state");
 /// `(time, conversation, bucket)` → nothing: by then something of that bucket has expired.
 pub(super) const EXPIRIES: Table = Table::new("expiries");
 
 /// All of them, made when the store is opened: a table that was never written can't be read.
-const ALL: [Table; 11] = [
+const ALL: [Table; 12] = [
     CONVERSATIONS,
     MESSAGES,
     BUCKETS,
@@ -39,6 +41,7 @@ const ALL: [Table; 11] = [
     MEMBERS,
     USER_CONVERSATIONS,
     USER_SETTINGS,
+    DEAD_LETTER_STATE,
     EXPIRIES,
 ];
 

@@ -2,6 +2,7 @@
 //! with. Keeps everything for the life of the process; nothing is durable.
 
 mod conversation_store;
+mod dead_letter_store;
 mod member_store;
 mod message_store;
 mod read_array_store;
@@ -12,6 +13,7 @@ use crate::port::ReceiptStore;
 use crate::row::{Bucket, Conversation, UserConversation};
 use async_trait::async_trait;
 use readmark_domain::counting::{Member, Message, MessageFlags};
+use readmark_domain::dead_letter::{LetterId, Resolution};
 use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::register::UserSwitches;
 use readmark_domain::time::TimeMs;
@@ -53,6 +55,7 @@ struct Tables {
     members: BTreeMap<(ConversationId, Uid), Member>,
     user_conversations: BTreeMap<Uid, BTreeMap<ConversationId, UserConversation>>,
     user_switches: BTreeMap<Uid, UserSwitches>,
+    resolutions: BTreeMap<LetterId, Resolution>,
 }
 
 impl Tables {

@@ -4,17 +4,28 @@ use crate::proxy::{Loss, Proxy};
 use crate::server::{config, contact_points, keyspace, now, open, open_with};
 use crate::writes::{add, message, seq};
 use readmark_domain::counting::MessageFlags;
+use readmark_domain::dead_letter::{Actor, LetterId, Outcome, Resolution};
 use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::register::{Latest, Presence, Switch};
-use readmark_domain::time::Order;
+use readmark_domain::time::{Order, TimeMs};
 use readmark_store::cql::{CqlConfig, CqlStore};
 use readmark_store::{
-    Bucket, ConversationStore, MemberChange, MemberStore, MessageStore, Raise, ReadArrayStore, StoreError,
-    UserStore,
+    Bucket, ConversationStore, DeadLetterStore, MemberChange, MemberStore, MessageStore, Raise,
+    ReadArrayStore, StoreError, UserStore,
 };
 
 /// One write of each kind: single statements and batches, registers, sets, rows, cells that expire.
-const KINDS: usize = 10;
+const KINDS: usize = 11;
+
+/// A letter of this conversation's own, so to say.
+fn letter(id: &ConversationId) -> LetterId {
+    let of_name = id.as_str().bytes().fold(0, |sum: u64, byte| sum * 31 % 65_521 + u64::from(byte));
+    LetterId { partition: u32::MAX, offset: of_name }
+}
+
+fn dropped() -> Resolution {
+    Resolution { at: TimeMs::saturating(5), outcome: Outcome::Dropped, by: Actor::Operator }
+}
 
 fn order(n: u64) -> Order {
     Order::new(n).unwrap()
@@ -41,6 +52,7 @@ async fn write(store: &CqlStore, kind: usize, id: &ConversationId) -> Result<(),
             let muted = Latest { order: order(5), value: true };
             store.raise(uid, id, &[Raise::Claimed(seq(6)), Raise::Muted(muted)]).await
         }
+        9 => store.resolve_dead_letters(&[(letter(id), dropped())]).await,
         _ => {
             let bucket = Bucket { bucket: 1, newest_sent_at: now() };
             store.raise_buckets(id, &[bucket]).await?;
@@ -55,8 +67,10 @@ async fn state(id: &ConversationId) -> String {
     let store = open().await;
     let uid = Uid::new(31).unwrap();
     let messages = store.messages(id, Seq::ZERO, seq(127)).await.unwrap();
+    let LetterId { partition, offset } = letter(id);
+    let resolutions = store.resolutions(partition, offset, offset, 9).await.unwrap();
     format!(
-        "{:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+        "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
         store.conversation(id).await.unwrap(),
         store.read_arrays(id, &[seq(1), seq(2)]).await.unwrap(),
         messages.iter().map(|message| (message.seq, message.chunks)).collect::<Vec<_>>(),
@@ -64,6 +78,7 @@ async fn state(id: &ConversationId) -> String {
         store.mentions(uid, id, Seq::ZERO, Seq::LAST, 10).await.unwrap(),
         store.members(id).await.unwrap(),
         store.user_conversation(uid, id).await.unwrap(),
+        resolutions.iter().map(|(_, resolution)| resolution).collect::<Vec<_>>(),
     )
 }
 

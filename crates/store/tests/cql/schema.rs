@@ -1,14 +1,19 @@
 //! The tables: made once, by one process, whatever happens in between.
 
 use crate::server::{config, now, session, unique};
-use readmark_store::StoreErrorKind;
+use readmark_domain::dead_letter::{Actor, LetterId, Outcome, Resolution};
+use readmark_domain::id::ConversationId;
 use readmark_store::cql::{CqlConfig, CqlStore, Schema};
+use readmark_store::{ConversationStore, DeadLetterStore, StoreErrorKind};
 use std::sync::Arc;
+
+/// The version that the program makes.
+const VERSION: i32 = 2;
 
 async fn migrate(keyspace: &str) -> Result<Option<i32>, readmark_store::StoreError> {
     let schema = Schema::connect(config(keyspace)).await?;
     let migrated = schema.migrate(now()).await?;
-    assert_eq!(migrated.to, 1);
+    assert_eq!(migrated.to, VERSION);
     assert!(schema.pending().await?.is_empty(), "something is left to do");
     Ok(migrated.from)
 }
@@ -27,7 +32,7 @@ async fn migrating_may_be_repeated() {
     let pending = Schema::connect(config(&keyspace)).await.unwrap().pending().await.unwrap();
     assert!(pending[0].starts_with("CREATE KEYSPACE"), "{pending:?}");
     assert_eq!(migrate(&keyspace).await.unwrap(), None);
-    assert_eq!(migrate(&keyspace).await.unwrap(), Some(1));
+    assert_eq!(migrate(&keyspace).await.unwrap(), Some(VERSION));
     CqlStore::open(&config(&keyspace), Arc::new(now)).await.unwrap();
 }
 
@@ -64,15 +69,48 @@ async fn one_migrates_at_a_time() {
 async fn a_newer_keyspace_is_refused_and_left_alone() {
     let keyspace = unique("newer");
     migrate(&keyspace).await.unwrap();
-    let text = format!("INSERT INTO {keyspace}.schema_versions (component, version) VALUES ('store', 2)");
+    let text = format!("INSERT INTO {keyspace}.schema_versions (component, version) VALUES ('store', 3)");
     session().await.query_unpaged(text, ()).await.unwrap();
     let (kind, words) = open_error(&keyspace).await;
-    assert!(kind == StoreErrorKind::Refused && words.contains("version 2"), "{words}");
+    assert!(kind == StoreErrorKind::Refused && words.contains("version 3"), "{words}");
     let schema = Schema::connect(config(&keyspace)).await.unwrap();
     for error in [schema.migrate(now()).await.unwrap_err(), schema.pending().await.unwrap_err()] {
         assert!(error.to_string().contains("use a newer readmark"), "{error}");
     }
-    assert_eq!(schema.version().await.unwrap(), Some(2));
+    assert_eq!(schema.version().await.unwrap(), Some(3));
+}
+
+/// A keyspace as the release before made it: what is in it stays, and the new table is there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_keyspace_of_version_1_is_brought_up() {
+    let keyspace = unique("upgrade");
+    let pending = Schema::connect(config(&keyspace)).await.unwrap().pending().await.unwrap();
+    let session = session().await;
+    let (of_version_2, before): (Vec<_>, Vec<_>) =
+        pending.into_iter().partition(|step| step.contains("dead_letter_state"));
+    for step in before {
+        session.query_unpaged(step, ()).await.unwrap();
+    }
+    let text = format!("INSERT INTO {keyspace}.schema_versions (component, version) VALUES ('store', 1)");
+    session.query_unpaged(text, ()).await.unwrap();
+    let text = format!(
+        "UPDATE {keyspace}.conversations USING TIMESTAMP 41 SET head = 41 WHERE conversation_id = 'known'"
+    );
+    session.query_unpaged(text, ()).await.unwrap();
+
+    let (kind, words) = open_error(&keyspace).await;
+    assert!(kind == StoreErrorKind::Refused && words.contains("version 1, this program needs 2"), "{words}");
+    let schema = Schema::connect(config(&keyspace)).await.unwrap();
+    assert_eq!(schema.pending().await.unwrap(), of_version_2, "only what is new");
+    assert_eq!(migrate(&keyspace).await.unwrap(), Some(1));
+
+    let store = CqlStore::open(&config(&keyspace), Arc::new(now)).await.unwrap();
+    let known = store.conversation(&ConversationId::new("known").unwrap()).await.unwrap();
+    assert_eq!(known.map(|c| c.head.get()), Some(41));
+    let id = LetterId { partition: 0, offset: 7 };
+    let dropped = Resolution { at: now(), outcome: Outcome::Dropped, by: Actor::Operator };
+    store.resolve_dead_letters(&[(id, dropped)]).await.unwrap();
+    assert_eq!(store.resolutions(0, 0, 9, 9).await.unwrap(), [(id, dropped)]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -15,6 +15,8 @@ const HELD_S: i32 = 120;
 /// A migrator waits for another one so often, twice as long as a dead one holds it.
 const TRIES: u32 = 240;
 const PAUSE_MS: u64 = 1_000;
+/// A conditional statement is made so often before its error counts: a busy server lets rounds of agreement time out.
+const ATTEMPTS: u32 = 5;
 
 /// The lock, held.
 pub(super) struct Lock {
@@ -84,9 +86,27 @@ fn statement(schema: &Schema, text: &str) -> Statement {
     statement
 }
 
-/// Makes a conditional statement. Its first column says whether it was applied; the others differ between
-/// servers and answers.
+/// Makes a conditional statement, again when its answer did not come: each of them is harmless when it took effect
+/// before, though it may then say that it was not applied.
 async fn applied(
+    schema: &Schema,
+    text: &str,
+    values: impl scylla::serialize::row::SerializeRow,
+) -> Result<bool, StoreError> {
+    let mut attempts = 1;
+    loop {
+        match applied_once(schema, text, &values).await {
+            Err(error) if error.is_retryable() && attempts < ATTEMPTS => {
+                attempts += 1;
+                tokio::time::sleep(Duration::from_millis(PAUSE_MS)).await;
+            }
+            answer => return answer,
+        }
+    }
+}
+
+/// Its first column says whether it was applied; the others differ between servers and answers.
+async fn applied_once(
     schema: &Schema,
     text: &str,
     values: impl scylla::serialize::row::SerializeRow,

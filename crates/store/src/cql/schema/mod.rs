@@ -31,7 +31,8 @@ struct Migration {
     steps: fn(&str, Dialect) -> Vec<String>,
 }
 
-const MIGRATIONS: &[Migration] = &[Migration { version: 1, steps: tables::version_1 }];
+const MIGRATIONS: &[Migration] =
+    &[Migration { version: 1, steps: tables::version_1 }, Migration { version: 2, steps: tables::version_2 }];
 
 /// The version that this program reads and writes.
 pub(super) const VERSION: i32 = MIGRATIONS[MIGRATIONS.len() - 1].version;

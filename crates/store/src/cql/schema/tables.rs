@@ -106,3 +106,11 @@ pub(super) fn version_1(keyspace: &str, dialect: Dialect) -> Vec<String> {
     let tables = tables.into_iter().map(|table| format!("CREATE TABLE IF NOT EXISTS {keyspace}.{table}"));
     std::iter::once(kind).chain(tables).collect()
 }
+
+/// What was done about dead letters.
+pub(super) fn version_2(keyspace: &str, _: Dialect) -> Vec<String> {
+    vec![format!(
+        "CREATE TABLE IF NOT EXISTS {keyspace}.dead_letter_state (topic_partition bigint, block bigint, \
+         topic_offset bigint, resolution bigint, PRIMARY KEY ((topic_partition, block), topic_offset))"
+    )]
+}
