@@ -31,6 +31,8 @@ pub struct Change {
     pub head: Seq,
     /// When it was sent.
     pub newest_sent_at: TimeMs,
+    /// The conversation has become large; it stays so.
+    pub is_large: bool,
     /// The watermark.
     pub read: Seq,
     /// The seq up to which nothing is unread: the greatest of read, joined, cleared and own message.

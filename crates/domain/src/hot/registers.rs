@@ -17,6 +17,7 @@ use crate::unread::unread;
 pub struct Registers {
     pub(super) head: Seq,
     pub(super) newest_sent_at: TimeMs,
+    pub(super) is_large: bool,
     pub(super) read: Seq,
     pub(super) floor: Seq,
     pub(super) presence: Option<Presence>,
@@ -52,6 +53,7 @@ impl Registers {
         let before = self.row();
         self.head = self.head.max(change.head);
         self.newest_sent_at = self.newest_sent_at.max(change.newest_sent_at);
+        self.is_large |= change.is_large;
         self.read = self.read.max(change.read);
         self.floor = self.floor.max(change.floor).max(self.read);
         self.presence = self.presence.max(change.presence);

@@ -73,6 +73,8 @@ pub struct PictureRow {
     pub row: Row,
     /// When its newest message was sent.
     pub newest_sent_at: TimeMs,
+    /// The conversation is large: its head is told late, so whoever reads the row first compares it.
+    pub is_large: bool,
     /// The row is late until this is counted and told.
     pub to_count: Option<CountRange>,
 }
@@ -205,6 +207,7 @@ impl User {
                 conversation_id: id.clone(),
                 row,
                 newest_sent_at: registers.newest_sent_at,
+                is_large: registers.is_large,
                 to_count: registers.missing(),
             })
         };
