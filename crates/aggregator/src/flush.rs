@@ -12,7 +12,7 @@ use readmark_domain::invariant::TallyBounds;
 use readmark_domain::register::ReceiptsMode;
 use readmark_domain::seq_ranges::SeqRanges;
 use readmark_domain::window::{Tier, is_told};
-use readmark_events::{MessageRead, ReadChanged, header_name};
+use readmark_events::{MessageRead, ReadChanged};
 use readmark_log::{NewRecord, Record};
 use readmark_runtime::at_once::{self, Call};
 use readmark_runtime::dead_letter::{DeadLetter, Reason};
@@ -198,14 +198,9 @@ impl Aggregator {
     }
 
     fn observe_latency(&self, window: &Window) {
-        let now = self.ports.clock.now().get();
-        for record in &window.records {
-            let accepted =
-                record.header(header_name::ACCEPTED_AT_MS).and_then(|text| text.parse::<u64>().ok());
-            if let (Some(accepted), None) = (accepted, record.header(header_name::ORIGIN)) {
-                let seconds = now.saturating_sub(accepted) as f64 / 1_000.0;
-                self.metrics.ack_to_store_seconds.observe(seconds);
-            }
+        let now = self.ports.clock.now();
+        for accepted in window.records.iter().filter_map(|record| record.accepted_at()) {
+            self.metrics.ack_to_store_seconds.observe(now.since_ms(accepted) as f64 / 1_000.0);
         }
     }
 }

@@ -14,6 +14,8 @@ pub use changed::{
     ConversationChanged, ConversationRead, FlagsChanged, HeadMessage, MessageRead, ReadChanged,
 };
 pub use decode::{DecodeError, MAX_RECORD_BYTES, decode, encode};
-pub use header::{DeadLetterHeaders, header_name};
+pub use header::{
+    DeadLetterHeaders, PastFailure, RedeliveredBy, RedeliveryHeaders, Source, header_name, original_headers,
+};
 pub use record::{Fact, RECORD_VERSION};
 pub use topic::Topic;

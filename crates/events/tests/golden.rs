@@ -83,7 +83,7 @@ fn headers_of_dead_letters_stay_readable() {
     let golden = std::fs::read(folder(1).join("dead_letter_headers.json")).unwrap();
     let headers: Vec<(String, String)> = serde_json::from_slice(&golden).unwrap();
     let read = DeadLetterHeaders::from_headers(&headers).expect("all there");
-    assert_eq!((read.reason.as_str(), read.source_offset, read.attempts), ("malformed", 41, 1));
+    assert_eq!((read.reason.as_str(), read.source.offset, read.attempts), ("malformed", 41, 1));
     assert_eq!(read.to_headers(), headers);
     for missing in (0..headers.len()).filter(|at| headers[*at].0 != "detail") {
         let mut fewer = headers.clone();

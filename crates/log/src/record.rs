@@ -1,6 +1,6 @@
 use bytes::Bytes;
 use readmark_domain::time::TimeMs;
-use readmark_events::{DecodeError, Fact, Topic, encode};
+use readmark_events::{DecodeError, Fact, Source, Topic, encode, header_name};
 use std::fmt;
 
 /// Number of a partition.
@@ -30,6 +30,13 @@ pub struct Position {
     pub partition: TopicPartition,
     /// Its offset there.
     pub offset: Offset,
+}
+
+impl From<Position> for Source {
+    fn from(position: Position) -> Self {
+        let TopicPartition { topic, partition } = position.partition;
+        Self { topic, partition, offset: position.offset }
+    }
 }
 
 /// A record to be appended.
@@ -87,5 +94,15 @@ impl Record {
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
+    }
+
+    /// When the gateway accepted what led to this record, for latencies: `None` on one that is delivered again, whose
+    /// time says nothing of how fast readmark is.
+    #[must_use]
+    pub fn accepted_at(&self) -> Option<TimeMs> {
+        match self.header(header_name::ORIGIN) {
+            None => self.header(header_name::ACCEPTED_AT_MS)?.parse().ok(),
+            Some(_) => None,
+        }
     }
 }

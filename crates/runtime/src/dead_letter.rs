@@ -5,7 +5,7 @@ use crate::ports::Ports;
 use crate::progress::Progress;
 use crate::retry::Retrier;
 use bytes::Bytes;
-use readmark_events::{DeadLetterHeaders, DecodeError, Topic};
+use readmark_events::{DeadLetterHeaders, DecodeError, RedeliveryHeaders, Topic, original_headers};
 use readmark_log::{LogError, NewRecord, Record};
 
 /// Longest detail kept in a header.
@@ -25,6 +25,29 @@ pub const REASONS: [&str; 11] = [
     "seq-conflict",
     "refused",
 ];
+
+/// Is this reason found in the record alone, so that its letter stands for every role that reads the topic? The other
+/// reasons are those of one role; another one has handled the record, or has a letter of its own.
+#[must_use]
+pub fn is_of_the_record(word: &str) -> bool {
+    matches!(
+        word,
+        "too-large"
+            | "malformed"
+            | "unknown-kind"
+            | "unknown-version"
+            | "wrong-key"
+            | "bad-fact"
+            | "sender-mismatch"
+    )
+}
+
+/// May the record succeed when it is delivered again? One whose seq is taken never does, and each attempt would
+/// raise the alarm anew.
+#[must_use]
+pub fn may_heal(word: &str) -> bool {
+    word != "seq-conflict"
+}
 
 /// Why a record is a dead letter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,17 +97,20 @@ impl DeadLetters {
         Self { ports, role, retrier, metrics }
     }
 
-    /// Appends them; resolves when they are durable, so that their offsets may be stored.
+    /// Appends them; resolves when they are durable, so that their offsets may be stored. What was delivered again for
+    /// another role is left out: two roles that each kept what the other one's letter brings would double the
+    /// letters at every redelivery.
     ///
     /// # Errors
     /// When the log refuses them for good.
     pub async fn send(&self, letters: &[DeadLetter]) -> Result<(), LogError> {
-        if letters.is_empty() {
+        let kept: Vec<&DeadLetter> = letters.iter().filter(|letter| self.is_kept(letter)).collect();
+        if kept.is_empty() {
             return Ok(());
         }
-        let records: Vec<NewRecord> = letters.iter().map(|letter| self.to_record(letter)).collect();
+        let records: Vec<NewRecord> = kept.iter().map(|letter| self.to_record(letter)).collect();
         self.retrier.run(|| self.ports.log.append(records.clone())).await?;
-        for DeadLetter { record, reason } in letters {
+        for DeadLetter { record, reason } in kept {
             self.metrics.dead_letters_total.with_label_values(&[reason.word]).inc();
             tracing::warn!(
                 role = self.role, reason = reason.word, detail = %reason.detail,
@@ -107,23 +133,43 @@ impl DeadLetters {
         Ok(())
     }
 
+    fn is_kept(&self, letter: &DeadLetter) -> bool {
+        let redelivery = RedeliveryHeaders::from_headers(&letter.record.headers);
+        let role = redelivery.and_then(|redelivery| redelivery.failure?.role);
+        match role {
+            Some(role) if role != self.role => {
+                tracing::debug!(
+                    role = self.role,
+                    of = role,
+                    reason = letter.reason.word,
+                    "not kept: it was delivered again for another role"
+                );
+                false
+            }
+            Some(_) | None => true,
+        }
+    }
+
+    /// A record that failed before counts its attempts, and keeps when and where that began.
     fn to_record(&self, letter: &DeadLetter) -> NewRecord {
         let DeadLetter { record, reason } = letter;
+        let redelivery = RedeliveryHeaders::from_headers(&record.headers);
+        let source = redelivery.as_ref().map_or_else(|| record.position.into(), |known| known.source);
+        let failure = redelivery.and_then(|known| known.failure);
         let headers = DeadLetterHeaders {
             reason: reason.word.to_owned(),
             detail: reason.detail.chars().take(DETAIL_CHARS).collect(),
             role: self.role.to_owned(),
-            source_topic: record.position.partition.topic,
-            source_partition: record.position.partition.partition,
-            source_offset: record.position.offset,
-            attempts: 1,
-            first_failed_at_ms: self.ports.clock.now().get(),
+            source,
+            attempts: failure.as_ref().map_or(1, |failure| failure.attempts.saturating_add(1)),
+            first_failed_at_ms: failure
+                .map_or_else(|| self.ports.clock.now().get(), |failure| failure.first_failed_at_ms),
         };
         NewRecord {
             topic: Topic::DeadLetters,
             key: record.key.clone().unwrap_or_else(Bytes::new),
             payload: record.payload.clone(),
-            headers: record.headers.iter().cloned().chain(headers.to_headers()).collect(),
+            headers: original_headers(&record.headers).into_iter().chain(headers.to_headers()).collect(),
         }
     }
 }

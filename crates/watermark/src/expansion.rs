@@ -23,7 +23,7 @@ pub(crate) struct Expansion {
     pub endpoint: Option<Endpoint>,
     pub occurred_at: TimeMs,
     /// When the gateway accepted it, for latencies.
-    pub accepted_at: Option<String>,
+    pub accepted_at: Option<TimeMs>,
 }
 
 /// Expands `(max(receipted, joined), up_to]`.
@@ -83,7 +83,7 @@ async fn produce(
             origin: Origin::Expansion,
             occurred_at: expansion.occurred_at,
         }))?;
-        if let Some(accepted_at) = &expansion.accepted_at {
+        if let Some(accepted_at) = expansion.accepted_at {
             record = record.with_header(header_name::ACCEPTED_AT_MS, accepted_at);
         }
         records.push(record);

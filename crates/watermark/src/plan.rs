@@ -8,7 +8,6 @@ use crate::tools::Tools;
 use readmark_domain::fact::MarkFact;
 use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::register::{Latest, Switch};
-use readmark_events::header_name;
 use readmark_log::{Position, Record};
 use readmark_runtime::dead_letter::{DeadLetter, Reason};
 use readmark_runtime::role::RoleError;
@@ -70,7 +69,7 @@ impl Plan {
 
     fn add_mark(&mut self, record: Record, mark: MarkFact) {
         let (position, uid) = (record.position, mark.uid());
-        let accepted_at = record.header(header_name::ACCEPTED_AT_MS).map(str::to_owned);
+        let accepted_at = record.accepted_at();
         match mark {
             MarkFact::ReadUpTo(fact) => {
                 let change = self.change(uid, &fact.conversation_id);

@@ -7,8 +7,8 @@ use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::invariant::TallyBounds;
 use readmark_domain::register::{Latest, Presence};
 use readmark_events::{
-    ConversationChanged, ConversationRead, DeadLetterHeaders, FlagsChanged, MessageRead, ReadChanged, Topic,
-    decode,
+    ConversationChanged, ConversationRead, DeadLetterHeaders, FlagsChanged, MessageRead, ReadChanged, Source,
+    Topic, decode,
 };
 use readmark_log::{Position, TopicPartition};
 use readmark_store::{ConversationStore, MemberStore, MessageStore, ReadArrayStore, UserStore};
@@ -195,8 +195,8 @@ fn dead_letter(world: &World, stored: &Stored) {
         world.violation("a dead letter without its headers".to_owned());
         return;
     };
-    let partition = TopicPartition { topic: headers.source_topic, partition: headers.source_partition };
-    let position = Position { partition, offset: headers.source_offset };
+    let Source { topic, partition, offset } = headers.source;
+    let position = Position { partition: TopicPartition { topic, partition }, offset };
     world.note(|| format!("dead letter {} {}: {}", headers.role, headers.reason, headers.detail));
     world.state().log.told.letters.entry(position).or_default().push(headers.reason);
 }
