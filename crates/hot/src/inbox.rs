@@ -80,6 +80,11 @@ impl Inbox {
         }
     }
 
+    pub(crate) fn wake_all(&self) {
+        self.waiting().all = true;
+        self.notify.notify_one();
+    }
+
     fn take(&self) -> Option<Wakeup> {
         let mut waiting = self.waiting();
         if std::mem::take(&mut waiting.all) {

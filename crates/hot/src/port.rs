@@ -100,6 +100,12 @@ pub trait HotState: Send + Sync + 'static {
     /// new epoch: so what was wrong is repaired, and who was erased is gone.
     async fn forget(&self, uid: Uid) -> Result<(), HotError>;
 
+    /// Removes every state that was there when the call began; who watches anybody is woken. For a notifier that has
+    /// lost records: what they said is in the store and in no state. On servers it walks through all keys, so it may
+    /// take seconds, and has no other deadline than that each step of it has one; after an error some are removed, and
+    /// the call is repeated.
+    async fn forget_all(&self) -> Result<(), HotError>;
+
     /// A subscriber: whom it watches, and what wakes it. At most a few per process.
     async fn subscribe(&self) -> Result<(Arc<dyn Watch>, Wakeups), HotError>;
 

@@ -123,6 +123,7 @@ impl Member {
     async fn handle(&mut self, role: &mut dyn Role, event: PolledEvent) -> Result<(), RoleError> {
         match event {
             PolledEvent::Assigned(partitions) => {
+                role.take_over(&partitions).await?;
                 self.is_assigned = true;
                 self.owned.extend(partitions);
             }

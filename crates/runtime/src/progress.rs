@@ -33,6 +33,12 @@ impl Progress {
         *partition.held.entry(position.offset).or_insert(0) += 1;
     }
 
+    /// Everything before this position is done with, though no record says so: what lay there is gone.
+    pub fn skip_to(&mut self, position: Position) {
+        let partition = self.partitions.entry(position.partition).or_default();
+        partition.next = partition.next.max(position.offset);
+    }
+
     /// One piece of a record's work is durable and announced.
     pub fn release(&mut self, position: Position) {
         let Some(partition) = self.partitions.get_mut(&position.partition) else { return };
@@ -108,6 +114,18 @@ mod tests {
         assert_eq!(progress.to_store(), [(at(0).partition, 4)]);
         progress.release(at(4));
         assert_eq!(progress.to_store(), [(at(0).partition, 5)]);
+    }
+
+    #[test]
+    fn what_is_skipped_is_stored_once_it_is_passed() {
+        let mut progress = Progress::default();
+        progress.skip_to(at(9));
+        assert_eq!(progress.to_store(), [(at(0).partition, 9)]);
+        progress.hold(at(9));
+        assert_eq!(progress.to_store(), [(at(0).partition, 9)]);
+        progress.skip_to(at(3));
+        progress.release(at(9));
+        assert_eq!(progress.to_store(), [(at(0).partition, 10)]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The one retry loop: a consumer waits for a part that is away, it never gives up a record for it.
 
 use crate::clock::Clock;
+use readmark_hot::HotError;
 use readmark_log::LogError;
 use readmark_store::StoreError;
 use std::fmt::Display;
@@ -26,6 +27,12 @@ impl Retryable for StoreError {
 }
 
 impl Retryable for LogError {
+    fn is_retryable(&self) -> bool {
+        Self::is_retryable(self)
+    }
+}
+
+impl Retryable for HotError {
     fn is_retryable(&self) -> bool {
         Self::is_retryable(self)
     }

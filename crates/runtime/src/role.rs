@@ -3,6 +3,7 @@
 use crate::progress::Progress;
 use async_trait::async_trait;
 use readmark_events::{DecodeError, Topic};
+use readmark_hot::HotError;
 use readmark_log::{LogError, Record, TopicPartition};
 use readmark_store::StoreError;
 use std::collections::BTreeSet;
@@ -16,6 +17,9 @@ pub enum RoleError {
     /// The log can't be used as it is.
     #[error(transparent)]
     Log(#[from] LogError),
+    /// The hot state can't be used as it is.
+    #[error(transparent)]
+    Hot(#[from] HotError),
     /// A record of our own making is too large: a bound of the program is wrong.
     #[error("a record of our own can't be written: {0}")]
     Encode(#[from] DecodeError),
@@ -30,6 +34,11 @@ pub trait Role: Send {
 
     /// What it consumes.
     fn topics(&self) -> &'static [Topic];
+
+    /// Is given partitions, before any of their records.
+    async fn take_over(&mut self, _partitions: &[TopicPartition]) -> Result<(), RoleError> {
+        Ok(())
+    }
 
     /// Takes records over. They may stay at work after this returns.
     async fn absorb(&mut self, records: Vec<Record>) -> Result<(), RoleError>;

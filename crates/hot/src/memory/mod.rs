@@ -93,11 +93,15 @@ impl MemoryHot {
     }
 
     fn wake(&self, uid: Uid) {
+        self.each_inbox(|inbox| inbox.wake(uid));
+    }
+
+    fn each_inbox(&self, wake: impl Fn(&Inbox)) {
         let mut subscribers = self.subscribers.lock().unwrap_or_else(PoisonError::into_inner);
         subscribers.retain(|subscriber| {
             let inbox = subscriber.upgrade();
             if let Some(inbox) = &inbox {
-                inbox.wake(uid);
+                wake(inbox);
             }
             inbox.is_some()
         });
@@ -177,6 +181,12 @@ impl HotState for MemoryHot {
     async fn forget(&self, uid: Uid) -> Result<(), HotError> {
         self.users().by_uid.remove(&uid);
         self.wake(uid);
+        Ok(())
+    }
+
+    async fn forget_all(&self) -> Result<(), HotError> {
+        self.flush();
+        self.each_inbox(Inbox::wake_all);
         Ok(())
     }
 
