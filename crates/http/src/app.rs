@@ -1,14 +1,15 @@
 //! One router out of the roles' calls and the operator's, with everything around them.
 
-use crate::auth::{AuthError, Scope, Verifier};
-use crate::limits::{Limiter, RateLimit};
+use crate::auth::{Scope, Verifier};
+use crate::bearer::bearer;
+use crate::limits::{Allowance, Limiter, RateLimit};
 use crate::metrics::{self, HttpMetrics};
 use crate::operation::{self, OperationParts};
 use crate::problem::{Kind, Problem};
 use crate::settings::HttpSettings;
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::http::{HeaderName, HeaderValue, Method, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use readmark_runtime::clock::Clock;
@@ -131,17 +132,11 @@ async fn authenticate(
         .and_then(|token| gate.verifier.verify(token, gate.clock.now()))
         .map_err(|error| Problem::new(Kind::Unauthenticated, error.to_string()))?;
     if caller.scope == Scope::User {
-        gate.limiter.take(caller.uid, gate.clock.elapsed_ms()).map_err(|seconds| {
-            Problem::new(Kind::RateLimited, "this user calls too often").retry_after_s(seconds)
-        })?;
+        let allowance =
+            Allowance { limiter: gate.limiter.clone(), clock: gate.clock.clone(), uid: caller.uid };
+        allowance.take()?;
+        request.extensions_mut().insert(allowance);
     }
     request.extensions_mut().insert(caller);
     Ok(next.run(request).await)
-}
-
-fn bearer(headers: &HeaderMap) -> Result<&str, AuthError> {
-    let value = headers.get(header::AUTHORIZATION).ok_or(AuthError::Missing)?;
-    let value = value.to_str().map_err(|_| AuthError::Malformed)?;
-    let (scheme, token) = value.split_once(' ').ok_or(AuthError::Missing)?;
-    if scheme.eq_ignore_ascii_case("bearer") { Ok(token.trim()) } else { Err(AuthError::Missing) }
 }

@@ -6,6 +6,7 @@
 
 mod app;
 pub mod auth;
+mod bearer;
 mod decimal;
 mod extract;
 mod limits;
@@ -20,10 +21,10 @@ mod sure;
 pub use app::{AppParts, app, parse_origin};
 pub use decimal::Decimal;
 pub use extract::{
-    ConversationPath, Json, MAX_BODY_BYTES, MessagePath, Params, Service, User, Viewer, parse_item,
-    parse_items,
+    ConversationPath, Json, MAX_BODY_BYTES, MessagePath, Params, Service, Session, User, Viewer, parse_body,
+    parse_item, parse_items,
 };
-pub use limits::{Limiter, RateLimit};
+pub use limits::{Allowance, Limiter, RateLimit};
 pub use metrics::HttpMetrics;
 pub use openapi::{openapi, schema_of};
 pub use operation::{Check, OperationParts};

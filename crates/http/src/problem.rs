@@ -168,23 +168,29 @@ impl Problem {
         self.retry_after_s = seconds;
         self
     }
-}
 
-impl IntoResponse for Problem {
-    fn into_response(self) -> Response {
+    /// As it is sent.
+    #[must_use]
+    pub fn into_body(self) -> ProblemBody {
         let (status, slug, title) = self.kind.row();
-        let body = ProblemBody {
+        ProblemBody {
             r#type: format!("urn:readmark:problem:{slug}"),
             title: title.to_owned(),
             status: status.as_u16(),
             detail: self.detail,
             items: self.items,
-        };
-        let mut response = (status, axum::Json(body)).into_response();
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let (status, retry_after_s) = (self.kind.status(), self.retry_after_s);
+        let mut response = (status, axum::Json(self.into_body())).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if status == StatusCode::TOO_MANY_REQUESTS || status == StatusCode::SERVICE_UNAVAILABLE {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(self.retry_after_s));
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(retry_after_s));
         }
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

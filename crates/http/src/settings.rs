@@ -1,10 +1,11 @@
 //! Settings that the binary's configuration embeds.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// Where the keys of tokens are. Read once, at start.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AuthSettings {
     /// A file with the secret of HS256 tokens.
@@ -14,7 +15,7 @@ pub struct AuthSettings {
 }
 
 /// Limits of the HTTP server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HttpSettings {
     /// Origins that browsers may call from, as in `https://chat.example`. None by default.

@@ -23,14 +23,22 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         let bytes = read(request.into_body()).await?;
         let bytes: &[u8] = if bytes.trim_ascii().is_empty() { b"{}" } else { &bytes };
-        serde_json::from_slice::<UniqueKeys>(bytes)
-            .map_err(|error| Problem::malformed(format!("the body is no JSON to be used: {error}")))?;
-        let text = std::str::from_utf8(bytes).map_err(|_| Problem::malformed("the body is no UTF-8"))?;
-        object(text).map(Self).map_err(|fault| {
-            let detail = format!("the body can't be used: {}", fault.detail);
-            Problem::malformed(detail).with_items(vec![fault])
-        })
+        parse_body(bytes).map(Self)
     }
+}
+
+/// Reads a JSON object that came as a body, or as a message of a connection.
+///
+/// # Errors
+/// 422, naming the fault.
+pub fn parse_body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    serde_json::from_slice::<UniqueKeys>(bytes)
+        .map_err(|error| Problem::malformed(format!("the body is no JSON to be used: {error}")))?;
+    let text = std::str::from_utf8(bytes).map_err(|_| Problem::malformed("the body is no UTF-8"))?;
+    object(text).map_err(|fault| {
+        let detail = format!("the body can't be used: {}", fault.detail);
+        Problem::malformed(detail).with_items(vec![fault])
+    })
 }
 
 async fn read(body: Body) -> Result<Vec<u8>, Problem> {

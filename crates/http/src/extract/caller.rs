@@ -1,8 +1,10 @@
 use crate::auth::{Caller, Scope};
+use crate::limits::Allowance;
 use crate::problem::{Kind, Problem};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use readmark_domain::id::{Endpoint, Uid};
+use readmark_domain::time::TimeMs;
 
 /// A user, by a token of scope `user`.
 #[derive(Debug, Clone)]
@@ -11,6 +13,17 @@ pub struct User {
     pub uid: Uid,
     /// From which device.
     pub endpoint: Option<Endpoint>,
+}
+
+/// A user's connection: it may stay as long as its token.
+#[derive(Clone)]
+pub struct Session {
+    /// Who.
+    pub user: User,
+    /// When the token ends.
+    pub expires_at: TimeMs,
+    /// What the user may still ask for.
+    pub allowance: Allowance,
 }
 
 /// The IM backend, by a token of scope `service`.
@@ -43,6 +56,18 @@ impl<S: Send + Sync> FromRequestParts<S> for User {
             Scope::User => Ok(Self { uid: caller.uid, endpoint: caller.endpoint.clone() }),
             Scope::Service | Scope::Admin => Err(forbidden("user")),
         }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Session {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let user = User::from_request_parts(parts, state).await?;
+        let expires_at = caller(parts)?.expires_at;
+        let allowance = parts.extensions.get::<Allowance>().cloned();
+        let allowance = allowance.ok_or_else(|| forbidden("user"))?;
+        Ok(Self { user, expires_at, allowance })
     }
 }
 
