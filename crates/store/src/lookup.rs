@@ -129,7 +129,10 @@ pub async fn all_flags<S: MessageStore + ?Sized>(
 }
 
 /// A page of flags, and where the next one begins.
-async fn flags_page<S: MessageStore + ?Sized>(
+///
+/// # Errors
+/// As the store.
+pub async fn flags_page<S: MessageStore + ?Sized>(
     store: &S,
     id: &ConversationId,
     first: Seq,
