@@ -39,24 +39,14 @@ pub async fn whole_of<S: ReceiptStore + ?Sized>(
     registers: &UserConversation,
 ) -> Result<Change, StoreError> {
     let (head, floor) = (conversation.head, registers.floor());
-    let change = Change {
-        head,
-        is_large: conversation.large,
-        read: registers.read.seq,
-        floor,
-        presence: registers.presence,
-        closed: conversation.closed,
-        marked_unread: registers.marked_unread,
-        muted: registers.muted,
-        ..Change::default()
-    };
+    let mut change = Change::default();
+    say_registers(&mut change, conversation, registers);
     if !registers.is_present() {
         // Nothing is seen of it; who joins again is told all of it again.
         return Ok(change);
     }
     let newest = store.newest_buckets(id, 1).await?;
-    let newest_sent_at = newest.first().map(|bucket| bucket.newest_sent_at).unwrap_or_default();
-    let change = Change { newest_sent_at, ..change };
+    change.newest_sent_at = newest.first().map(|bucket| bucket.newest_sent_at).unwrap_or_default();
     let uncounted = uncounted_above(store, id, floor).await?;
     let mentions = match floor < head {
         true => store.mentions(uid, id, floor.next(), head, SAID_MAX).await?,
@@ -74,6 +64,17 @@ pub async fn whole_of<S: ReceiptStore + ?Sized>(
     }
     let counted = count(store, uid, id, CountRange { floor, head }).await?;
     Ok(change.with_counted_only(counted))
+}
+
+fn say_registers(change: &mut Change, conversation: &Conversation, registers: &UserConversation) {
+    change.head = conversation.head;
+    change.is_large = conversation.large;
+    change.closed = conversation.closed;
+    change.read = registers.read.seq;
+    change.floor = registers.floor();
+    change.presence = registers.presence;
+    change.marked_unread = registers.marked_unread;
+    change.muted = registers.muted;
 }
 
 /// The lowest uncounted seqs above `floor`, also those beyond the head: a recall may come before its message and
