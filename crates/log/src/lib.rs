@@ -12,7 +12,9 @@ pub mod kafka;
 pub mod partitioner;
 mod port;
 mod record;
+mod retention;
 
 pub use error::{LogError, LogErrorKind};
 pub use port::{Consumer, EventLog, Group, PolledEvent};
 pub use record::{NewRecord, Offset, Partition, Position, Record, TopicPartition};
+pub use retention::{RetentionRule, default_retention};

@@ -11,11 +11,11 @@ mod read;
 mod retention;
 mod tails;
 
+pub use crate::retention::{RetentionRule, default_retention};
 pub use options::{
     APPENDING_BYTES_MAX, EmbeddedLogOptions, KEY_BYTES_MAX, Now, OpenLogError, PARTITIONS_MAX,
     POLL_BYTES_MAX, POLL_RECORDS_MAX, RECORD_BYTES_MAX, TRIM_RECORDS_MAX, WRITE_BYTES_MAX, WRITE_RECORDS_MAX,
 };
-pub use retention::{RetentionRule, default_retention};
 
 use crate::error::{LogError, LogErrorKind};
 use crate::port::{Consumer, EventLog, Group};

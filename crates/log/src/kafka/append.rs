@@ -1,9 +1,10 @@
 use super::config;
-use super::error::log_error;
+use super::error::{code_of, kind_of, log_error};
 use super::names::{Names, number};
 use super::options::{
     APPENDING_BYTES_MAX, KafkaLogOptions, Producing, RECORD_BYTES_MAX, RECORD_OVERHEAD_BYTES,
 };
+use super::rights;
 use super::words::Words;
 use crate::error::{LogError, LogErrorKind};
 use crate::record::{NewRecord, Position, TopicPartition};
@@ -93,15 +94,20 @@ impl ProducerContext for Deliveries {
     fn delivery(&self, result: &DeliveryResult<'_>, delivery: Box<Delivery>) {
         match result {
             Ok(message) => delivery.report(Ok(message.offset())),
-            Err((error, _)) => {
-                let mut error = log_error("append", error).at_partition(delivery.partition);
-                if error.is_retryable() {
-                    error.detail.push_str(&self.words.suffix());
+            Err((error, message)) => {
+                let mut failed = failed(error, delivery.partition, message.topic());
+                if failed.is_retryable() {
+                    failed.detail.push_str(&self.words.suffix());
                 }
-                delivery.report(Err(error));
+                delivery.report(Err(failed));
             }
         }
     }
+}
+
+fn failed(error: &KafkaError, partition: TopicPartition, name: &str) -> LogError {
+    let failed = log_error("append", error).at_partition(partition);
+    rights::explained(failed, code_of(error), || rights::on_topic("Write", name))
 }
 
 pub(super) type Client = ThreadedProducer<Deliveries>;
@@ -132,15 +138,18 @@ impl Producer {
         Arc::clone(&self.client.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A producer with a fatal error (it can't keep its promises any more) never sends again: another takes over.
-    fn replace(&self, failed: &Arc<Client>) -> Result<(), LogError> {
+    /// A producer with a fatal error (it can't keep its promises any more) never sends again: another takes over. Gives
+    /// that error; it is told of an append to `name`.
+    fn replace_failed(&self, failed: &Arc<Client>, name: &str) -> Result<Option<LogError>, LogError> {
+        let Some((code, reason)) = failed.client().fatal_error() else { return Ok(None) };
         let mut client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
         if Arc::ptr_eq(&client, failed) {
-            let reason = failed.client().fatal_error().map(|(_, reason)| reason);
             tracing::warn!(reason, "the kafka producer failed for good, a new one takes over");
             *client = Arc::new(connect(&self.options, self.producing, &self.words)?);
         }
-        Ok(())
+        let error = LogError::new("append", kind_of(code), reason);
+        let needs = || format!("{} (or IdempotentWrite on the cluster)", rights::on_topic("Write", name));
+        Ok(Some(rights::explained(error, Some(code), needs)))
     }
 
     /// Sends all, or none when one is too large; resolves when all are acknowledged.
@@ -149,9 +158,8 @@ impl Producer {
         names: &Names,
         placed: Vec<(TopicPartition, NewRecord)>,
     ) -> Result<Vec<Position>, LogError> {
-        if placed.is_empty() {
-            return Ok(Vec::new());
-        }
+        let Some((first, _)) = placed.first() else { return Ok(Vec::new()) };
+        let first = *first;
         let mut bytes = 0;
         for (partition, record) in &placed {
             let size = size(record);
@@ -180,21 +188,25 @@ impl Producer {
         while let Some((index, (partition, record))) = placed.next() {
             let delivery = Box::new(Delivery { append: Arc::clone(&append), index, partition });
             let Err((error, delivery)) = send(&client, names, &record, delivery).await else { continue };
-            if error.rdkafka_error_code() == Some(RDKafkaErrorCode::Fatal) {
-                self.replace(&client)?;
-            }
             // What follows must not overtake it.
-            let error = log_error("append", &error).at_partition(partition);
+            let error = failed(&error, partition, names.of(partition.topic));
             for (index, (partition, _)) in placed.by_ref() {
                 let unsent = Delivery { append: Arc::clone(&append), index, partition };
                 unsent.report(Err(LogError { at: error.at.clone(), detail: error.detail.clone(), ..error }));
             }
             delivery.report(Err(error));
         }
-        outcome.await.map_err(|_| {
+        let outcome = outcome.await.map_err(|_| {
             let detail = "the producer has gone before it was acknowledged";
             LogError::new("append", LogErrorKind::Unavailable, detail)
-        })?
+        })?;
+        match outcome {
+            Ok(positions) => Ok(positions),
+            Err(error) => {
+                let fatal = self.replace_failed(&client, names.of(first.topic))?;
+                Err(fatal.map_or(error, |fatal| fatal.at_partition(first)))
+            }
+        }
     }
 }
 
@@ -250,5 +262,43 @@ async fn send(
         attempt += 1;
         delivery = unsent;
         tokio::time::sleep(FULL_PAUSE).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use readmark_events::Topic;
+
+    /// Only the client's own bound is lower here than what the adapter lets through.
+    #[tokio::test]
+    async fn a_full_queue_is_waited_for_within_a_bound() {
+        let options = KafkaLogOptions::new("127.0.0.1:1", "full");
+        let words = Arc::new(Words::default());
+        let client: Client = config::producer(&options, Producing::PIPELINE)
+            .set("queue.buffering.max.messages", "2")
+            .create_with_context(Deliveries { words: Arc::clone(&words) })
+            .unwrap();
+        let producer = Producer::new(&options, Producing::PIPELINE).unwrap();
+        *producer.client.lock().unwrap() = Arc::new(client);
+        let record =
+            NewRecord { topic: Topic::Acks, key: Bytes::new(), payload: Bytes::new(), headers: Vec::new() };
+        let partition = TopicPartition { topic: Topic::Acks, partition: 0 };
+        let names = Names::new("full");
+        let first = producer.append(&names, vec![(partition, record.clone()); 2]);
+        let second = producer.append(&names, vec![(partition, record); 3]);
+        // Nobody ever takes the first two.
+        let error = tokio::select! {
+            biased;
+            done = first => panic!("{done:?}"),
+            done = second => done.unwrap_err(),
+        };
+        assert_eq!(error.kind, LogErrorKind::Unavailable, "{error}");
+        assert!(error.to_string().contains("QueueFull"), "{error}");
+        assert_eq!(
+            producer.appending_bytes.available_permits(),
+            APPENDING_BYTES_MAX - 2 * RECORD_OVERHEAD_BYTES
+        );
     }
 }

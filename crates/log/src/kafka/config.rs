@@ -22,6 +22,8 @@ pub(super) fn client(options: &KafkaLogOptions) -> ClientConfig {
         .set("reconnect.backoff.max.ms", "500")
         // A question to a broker that hangs must end before those who wait for it do.
         .set("socket.timeout.ms", "10000")
+        // By default whoever produces makes the topic, as the brokers like it.
+        .set("allow.auto.create.topics", "false")
         .set("log_level", "6")
         .set_log_level(RDKafkaLogLevel::Info);
     config

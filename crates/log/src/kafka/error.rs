@@ -33,9 +33,14 @@ pub(super) const fn kind_of(code: Code) -> LogErrorKind {
     }
 }
 
+/// The code of an error, if it has one.
+pub(super) fn code_of(error: &KafkaError) -> Option<Code> {
+    if let KafkaError::AdminOp(code) = error { Some(*code) } else { error.rdkafka_error_code() }
+}
+
 /// An error of the client library as one of the log.
 pub(super) fn log_error(operation: &'static str, error: &KafkaError) -> LogError {
-    let kind = match (error, error.rdkafka_error_code()) {
+    let kind = match (error, code_of(error)) {
         (KafkaError::ClientConfig(..) | KafkaError::ClientCreation(_) | KafkaError::Nul(_), _) => {
             LogErrorKind::Refused
         }

@@ -1,9 +1,10 @@
 //! Questions about partitions and groups: blocking calls of the client, each with a bound, off the async threads.
 
 use super::config;
-use super::error::{kind_of, log_error};
+use super::error::{code_of, log_error};
 use super::names::{Names, number};
 use super::options::KafkaLogOptions;
+use super::rights;
 use super::words::{Listening, Words};
 use crate::error::{LogError, LogErrorKind};
 use crate::port::Group;
@@ -11,7 +12,7 @@ use crate::record::{Offset, TopicPartition};
 use rdkafka::Offset as KafkaOffset;
 use rdkafka::TopicPartitionList;
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
-use rdkafka::error::KafkaError;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use readmark_domain::time::TimeMs;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -67,11 +68,11 @@ impl Inspector {
     pub(super) async fn bounds(&self, partition: TopicPartition) -> Result<(Offset, Offset), LogError> {
         let (client, name) = (Arc::clone(&self.partitions), self.names.of(partition.topic).to_owned());
         let within = self.options.answer_within;
-        let (start, end) = blocking("look up the bounds", move || {
-            client.fetch_watermarks(&name, number(partition.partition), within)
-        })
-        .await
-        .map_err(|error| self.explained(error, partition))?;
+        let asking = Asking { operation: "look up the bounds", needs: rights::on_topic("Describe", &name) };
+        let (start, end) =
+            blocking(&asking, move || client.fetch_watermarks(&name, number(partition.partition), within))
+                .await
+                .map_err(|error| self.explained(error, partition))?;
         Ok((u64::try_from(start).unwrap_or_default(), u64::try_from(end).unwrap_or_default()))
     }
 
@@ -83,9 +84,16 @@ impl Inspector {
         let client = self.of_group(group)?;
         let list = self.names.list([partition]);
         let within = self.options.answer_within;
-        let answer =
-            blocking("look up a group's position", move || client.committed_offsets(list, within)).await;
-        match answer.and_then(|list| only("look up a group's position", &list)) {
+        let asking = Asking {
+            operation: "look up a group's position",
+            needs: format!(
+                "{} and {}",
+                rights::on_group("Describe", &group.0),
+                rights::on_topic("Describe", self.names.of(partition.topic))
+            ),
+        };
+        let answer = blocking(&asking, move || ask_positions(&client, &list, within)).await;
+        match answer.and_then(|list| only(&asking, &list)) {
             Ok(KafkaOffset::Offset(next)) => Ok(u64::try_from(next).ok()),
             Ok(_) => Ok(None),
             Err(error) => Err(self.explained(error, partition)),
@@ -102,8 +110,10 @@ impl Inspector {
         // The brokers take negative times for words of their own, and zero is before every record.
         let list = self.names.positions([(partition, at.get())]);
         let within = self.options.answer_within;
-        let answer = blocking("look up a time", move || client.offsets_for_times(list, within)).await;
-        match answer.and_then(|list| only("look up a time", &list)) {
+        let needs = rights::on_topic("Describe", self.names.of(partition.topic));
+        let asking = Asking { operation: "look up a time", needs };
+        let answer = blocking(&asking, move || client.offsets_for_times(list, within)).await;
+        match answer.and_then(|list| only(&asking, &list)) {
             Ok(KafkaOffset::Offset(offset)) => Ok(u64::try_from(offset).ok()),
             Ok(_) => Ok(None),
             Err(error) => Err(self.explained(error, partition)),
@@ -118,69 +128,61 @@ impl Inspector {
     }
 }
 
+/// Asks for the positions of the client's group, in short steps: for want of a right the library asks the brokers again
+/// and again, and says so only to who polls.
+fn ask_positions(
+    client: &Client,
+    list: &TopicPartitionList,
+    within: Duration,
+) -> Result<TopicPartitionList, KafkaError> {
+    const STEP: Duration = Duration::from_secs(1);
+    let deadline = Instant::now() + within;
+    loop {
+        let error = match client.committed_offsets(list.clone(), STEP.min(within)) {
+            Ok(positions) => return Ok(positions),
+            Err(error) => error,
+        };
+        while let Some(Err(said)) = client.poll(Duration::ZERO) {
+            if code_of(&said).is_some_and(rights::is_missing) {
+                return Err(said);
+            }
+        }
+        let is_late = code_of(&error) == Some(RDKafkaErrorCode::OperationTimedOut);
+        if !is_late || Instant::now() >= deadline {
+            return Err(error);
+        }
+    }
+}
+
+/// A question, and what a client must be allowed to do to ask it.
+struct Asking {
+    operation: &'static str,
+    needs: String,
+}
+
+impl Asking {
+    fn failed(&self, error: &KafkaError) -> LogError {
+        rights::explained(log_error(self.operation, error), code_of(error), || self.needs.clone())
+    }
+}
+
 /// The answer for the one partition asked about. An element may carry an error while the call succeeds; its offset is
 /// then what was asked, not an answer.
-fn only(operation: &'static str, list: &TopicPartitionList) -> Result<KafkaOffset, LogError> {
+fn only(asking: &Asking, list: &TopicPartitionList) -> Result<KafkaOffset, LogError> {
     match list.elements().first() {
-        Some(one) => match one.error() {
-            Ok(()) => Ok(one.offset()),
-            Err(error) => {
-                let kind = error.rdkafka_error_code().map_or(LogErrorKind::Unavailable, kind_of);
-                Err(LogError::new(operation, kind, error))
-            }
-        },
-        None => Err(LogError::new(operation, LogErrorKind::Unavailable, "an empty answer")),
+        Some(one) => one.error().map(|()| one.offset()).map_err(|error| asking.failed(&error)),
+        None => Err(LogError::new(asking.operation, LogErrorKind::Unavailable, "an empty answer")),
     }
 }
 
 /// Runs a blocking call of the client.
-pub(super) async fn blocking<T: Send + 'static>(
-    operation: &'static str,
+async fn blocking<T: Send + 'static>(
+    asking: &Asking,
     call: impl FnOnce() -> Result<T, KafkaError> + Send + 'static,
 ) -> Result<T, LogError> {
     match tokio::task::spawn_blocking(call).await {
-        Ok(answer) => answer.map_err(|error| log_error(operation, &error)),
+        Ok(answer) => answer.map_err(|error| asking.failed(&error)),
         // Only when the runtime ends.
-        Err(join) => Err(LogError::new(operation, LogErrorKind::Unavailable, join)),
+        Err(join) => Err(LogError::new(asking.operation, LogErrorKind::Unavailable, join)),
     }
-}
-
-/// Asks the cluster for the number of partitions of some topics. Asks in short steps: as soon as the client has said
-/// why it can't connect, waiting longer tells nothing more.
-pub(super) fn ask_partitions<C: rdkafka::ClientContext>(
-    client: &rdkafka::client::Client<C>,
-    words: &Words,
-    names: &[String],
-    options: &KafkaLogOptions,
-) -> Result<BTreeMap<String, u32>, LogError> {
-    const STEP: Duration = Duration::from_secs(1);
-    let started = Instant::now();
-    let metadata = loop {
-        match client.fetch_metadata(None, STEP) {
-            Ok(metadata) => break metadata,
-            Err(error) => {
-                if words.said_since(started) || started.elapsed() >= options.answer_within {
-                    let kind = match log_error("probe", &error).kind {
-                        LogErrorKind::Refused => LogErrorKind::Refused,
-                        LogErrorKind::Unavailable | LogErrorKind::Corrupt | LogErrorKind::NotOwner => {
-                            LogErrorKind::Unavailable
-                        }
-                    };
-                    let detail = format!(
-                        "the Kafka brokers at {} do not answer: {error}{}",
-                        options.brokers,
-                        words.suffix()
-                    );
-                    return Err(LogError::new("probe", kind, detail));
-                }
-            }
-        }
-    };
-    let mut found = BTreeMap::new();
-    for topic in metadata.topics() {
-        if names.iter().any(|name| name == topic.name()) {
-            found.insert(topic.name().to_owned(), u32::try_from(topic.partitions().len()).unwrap_or(0));
-        }
-    }
-    Ok(found)
 }

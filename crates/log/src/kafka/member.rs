@@ -1,11 +1,12 @@
 //! The thread of a member: it polls, and nobody else does. Rebalances are called from within that poll.
 
 use super::config;
-use super::error::{kind_of, log_error};
+use super::error::{code_of, kind_of, log_error};
 use super::handover::Handover;
 use super::instance::Lease;
 use super::names::{Names, record_bytes};
 use super::options::{KafkaLogOptions, POLL_BYTES_MAX, POLL_RECORDS_MAX};
+use super::rights;
 use super::words::Words;
 use crate::error::{LogError, LogErrorKind};
 use crate::record::{Offset, Record, TopicPartition};
@@ -102,6 +103,8 @@ pub(super) struct Member {
     handover: Arc<Handover>,
     names: Names,
     words: Arc<Words>,
+    group: String,
+    topics: Vec<String>,
     max_silence: Duration,
     commit_every: Duration,
     sent_at: Instant,
@@ -140,6 +143,8 @@ impl Member {
             handover: Arc::clone(handover),
             names: names.clone(),
             words,
+            group: group.to_owned(),
+            topics: topics.iter().map(|name| (*name).to_owned()).collect(),
             max_silence: options.max_poll_interval,
             commit_every: options.commit_every,
             sent_at: Instant::now(),
@@ -253,6 +258,11 @@ impl Member {
         Ok(records)
     }
 
+    fn rights(&self) -> String {
+        let topics = self.topics.join(", ");
+        format!("{} and {}", rights::on_group("Read", &self.group), rights::on_topic("Read", &topics))
+    }
+
     /// What to do about an error of a poll. Most are the weather: brokers that are away come back.
     fn judge(&self, error: &KafkaError) -> Option<Failure> {
         if let KafkaError::MessageConsumptionFatal(code) = error {
@@ -264,7 +274,8 @@ impl Member {
             }
             return Some(Failure { error: failed, is_over: true });
         }
-        let mut failed = log_error("poll", error);
+        let failed = log_error("poll", error);
+        let mut failed = rights::explained(failed, code_of(error), || self.rights());
         match failed.kind {
             LogErrorKind::Refused | LogErrorKind::Corrupt => {
                 failed.detail.push_str(&self.words.suffix());

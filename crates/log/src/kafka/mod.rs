@@ -3,6 +3,7 @@
 //! `docs/kafka.md` says which settings are used and why.
 
 mod append;
+mod brokers;
 mod config;
 mod consumer;
 mod error;
@@ -10,17 +11,23 @@ mod handover;
 mod inspect;
 mod instance;
 mod member;
+mod metadata;
 mod names;
 mod options;
 mod read;
+mod rights;
 mod topics;
 mod words;
 
+pub use brokers::count_brokers;
 pub use options::{
     APPENDING_BYTES_MAX, KafkaLogOptions, POLL_BYTES_MAX, POLL_RECORDS_MAX, Producing, RECORD_BYTES_MAX,
     WAITING_BYTES_MAX, WAITING_RECORDS_MAX,
 };
-pub use topics::{TopicPlan, create_topics, delete_topics};
+pub use topics::{
+    Remedy, TopicFinding, TopicPlan, TopicReport, TopicSizing, check_topics, create_topics, delete_topics,
+    setup_topics,
+};
 
 use crate::error::{LogError, LogErrorKind};
 use crate::port::{Consumer, EventLog, Group};
@@ -30,6 +37,7 @@ use async_trait::async_trait;
 use consumer::KafkaConsumer;
 use inspect::Inspector;
 use instance::Instances;
+use metadata::ClusterMetadata;
 use names::Names;
 use rdkafka::producer::Producer as _;
 use read::Readers;
@@ -61,29 +69,18 @@ impl std::fmt::Debug for KafkaLog {
 }
 
 impl KafkaLog {
-    /// Opens the log: asks the cluster for its topics, all of which must be there.
+    /// Opens the log: asks the cluster for its topics, all of which must be there, with one number of partitions, and
+    /// none of them compacted.
     ///
     /// # Errors
     /// [`LogErrorKind::Unavailable`] when no broker answers, with what the client says about it: a wrong address,
-    /// password or certificate shows only there. [`LogErrorKind::Refused`] when a setting is wrong or a topic is not there.
+    /// password or certificate shows only there. [`LogErrorKind::Refused`] when a setting is wrong, a right is missing,
+    /// or a topic is not there or not as it must be.
     pub async fn open(options: KafkaLogOptions) -> Result<Self, LogError> {
         let names = Names::new(&options.topic_prefix);
         let producer = Arc::new(Producer::new(&options, options.producing)?);
-        let found = ask(&producer, &options).await?;
-        let mut partitions = BTreeMap::new();
-        for topic in Topic::ALL {
-            match found.get(names.of(topic)) {
-                Some(count) if *count > 0 => partitions.insert(topic, *count),
-                Some(_) | None => {
-                    let detail = format!(
-                        "the Kafka cluster at {} has no topic {}: make the topics with `readmark setup`",
-                        options.brokers,
-                        names.of(topic)
-                    );
-                    return Err(LogError::new("open the log", LogErrorKind::Refused, detail).at_topic(topic));
-                }
-            };
-        }
+        let partitions = topics::partition_counts(&options, &names, &ask(&producer, &options).await?)?;
+        topics::check_settings(&options, &names).await?;
         let cluster = Cluster {
             inspector: Inspector::new(&options, &names)?,
             readers: Readers::new(&options, &names),
@@ -114,16 +111,9 @@ impl KafkaLog {
     }
 }
 
-async fn ask(producer: &Arc<Producer>, options: &KafkaLogOptions) -> Result<BTreeMap<String, u32>, LogError> {
+async fn ask(producer: &Arc<Producer>, options: &KafkaLogOptions) -> Result<ClusterMetadata, LogError> {
     let (producer, options) = (Arc::clone(producer), options.clone());
-    let names: Vec<String> = Topic::ALL.iter().map(|topic| topic.full_name(&options.topic_prefix)).collect();
-    let asked = tokio::task::spawn_blocking(move || {
-        inspect::ask_partitions(producer.client().client(), &producer.words, &names, &options)
-    });
-    match asked.await {
-        Ok(answer) => answer,
-        Err(join) => Err(LogError::new("probe", LogErrorKind::Unavailable, join)),
-    }
+    metadata::ask_blocking(move || metadata::ask(producer.client().client(), &producer.words, &options)).await
 }
 
 #[async_trait]

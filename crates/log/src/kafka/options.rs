@@ -49,6 +49,8 @@ pub struct KafkaLogOptions {
     pub brokers: String,
     /// Begins the names of topics: `readmark` makes `readmark.acks.v1`.
     pub topic_prefix: String,
+    /// How many partitions each topic must have to be worked with; `None`: all the same number.
+    pub partitions: Option<u32>,
     /// What this process is called in its groups. With a name its members are static: restarted within
     /// [`Self::session_timeout`], they take their partitions back at once, and closing one does not give them to
     /// others before that time is over. No two processes may have the same one. Without, members are
@@ -79,6 +81,7 @@ impl KafkaLogOptions {
         Self {
             brokers: brokers.into(),
             topic_prefix: topic_prefix.into(),
+            partitions: None,
             instance_id: None,
             settings: BTreeMap::new(),
             producing: Producing::PIPELINE,

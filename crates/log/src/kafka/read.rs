@@ -1,8 +1,9 @@
 use super::config;
-use super::error::log_error;
+use super::error::{code_of, log_error};
 use super::inspect::Client;
 use super::names::{Names, number, record_bytes};
 use super::options::{KafkaLogOptions, POLL_BYTES_MAX};
+use super::rights;
 use super::words::{Listening, Words};
 use crate::error::{LogError, LogErrorKind};
 use crate::record::{Offset, Record, TopicPartition};
@@ -103,6 +104,8 @@ impl Readers {
                 Some(Err(KafkaError::PartitionEOF(_))) => break,
                 Some(Err(error)) => {
                     let failed = log_error("read", &error);
+                    let failed =
+                        rights::explained(failed, code_of(&error), || rights::on_topic("Read", name));
                     if !failed.is_retryable() {
                         return Err(failed);
                     }

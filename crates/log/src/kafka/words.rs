@@ -7,26 +7,37 @@ use std::time::{Duration, Instant};
 /// How long what the client has said may still explain a failure.
 const FRESH: Duration = Duration::from_secs(60);
 
+/// Facility of librdkafka's lines about a connection that ended.
+const BROKER_FAILED: &str = "FAIL";
+
 /// What a client has said last about its trouble. A wrong address, password or certificate is no error of any
 /// call: calls only time out, and the reason stands in the client's log.
 #[derive(Debug, Default)]
 pub(super) struct Words {
     last: Mutex<Option<(Instant, String)>>,
+    /// What is no error to the client and may be one to its user: that brokers hang up, most of all.
+    hint: Mutex<Option<(Instant, String)>>,
+}
+
+fn keep(place: &Mutex<Option<(Instant, String)>>, words: &str) {
+    let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+    *place = Some((Instant::now(), words.trim().to_owned()));
+}
+
+fn fresh(place: &Mutex<Option<(Instant, String)>>) -> Option<String> {
+    let place = place.lock().unwrap_or_else(PoisonError::into_inner);
+    place.as_ref().filter(|(at, _)| at.elapsed() < FRESH).map(|(_, words)| words.clone())
 }
 
 impl Words {
     pub(super) fn note(&self, words: &str) {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        *last = Some((Instant::now(), words.trim().to_owned()));
+        keep(&self.last, words);
     }
 
     /// `; the client says: …`, or nothing.
     pub(super) fn suffix(&self) -> String {
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*last {
-            Some((at, words)) if at.elapsed() < FRESH => format!("; the client says: {words}"),
-            Some(_) | None => String::new(),
-        }
+        let words = fresh(&self.last).or_else(|| fresh(&self.hint));
+        words.map(|words| format!("; the client says: {words}")).unwrap_or_default()
     }
 
     pub(super) fn said_since(&self, start: Instant) -> bool {
@@ -46,6 +57,9 @@ impl Words {
             }
             RDKafkaLogLevel::Warning => tracing::debug!(facility, line, "kafka client: warning"),
             RDKafkaLogLevel::Notice | RDKafkaLogLevel::Info | RDKafkaLogLevel::Debug => {
+                if facility == BROKER_FAILED {
+                    keep(&self.hint, line);
+                }
                 tracing::trace!(facility, line, "kafka client");
             }
         }

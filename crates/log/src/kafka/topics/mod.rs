@@ -1,13 +1,28 @@
+//! The topics of an installation: how they are to be, how they are, and what is done about the difference.
+
+mod compare;
+mod finding;
+mod found;
+mod plan;
+mod reassign;
+mod serving;
+mod setup;
+
+pub use finding::{Remedy, TopicFinding, TopicReport};
+pub use plan::{TopicPlan, TopicSizing};
+pub(super) use serving::{check_settings, partition_counts};
+pub use setup::{check_topics, setup_topics};
+
 use super::config;
 use super::error::{kind_of, log_error};
 use super::names::number;
 use super::options::KafkaLogOptions;
+use super::rights;
 use super::words::{Listening, Words};
 use crate::error::{LogError, LogErrorKind};
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use readmark_events::Topic;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,34 +35,31 @@ const LEADER_PAUSE: Duration = Duration::from_millis(20);
 /// Records bear the time at which the log took them.
 const TIMESTAMPS: (&str, &str) = ("message.timestamp.type", "LogAppendTime");
 
-/// A topic as it is to be made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TopicPlan {
-    /// Which.
-    pub topic: Topic,
-    /// Its partitions, at least 1. They decide where every key lies.
-    pub partitions: u32,
-    /// On how many brokers each record lies.
-    pub replication: u32,
-    /// Its settings, such as `retention.ms`. The time stamps are always those of the log, since a look-up by time
-    /// relies on times that do not fall.
-    pub settings: BTreeMap<String, String>,
-}
-
 /// Makes topics that are not there; those that are stay as they are. Gives those that were made.
 ///
 /// # Errors
 /// [`LogErrorKind::Refused`] when the brokers refuse one, else [`LogErrorKind::Unavailable`]. Those before it may have been made.
 pub async fn create_topics(options: &KafkaLogOptions, plans: &[TopicPlan]) -> Result<Vec<Topic>, LogError> {
+    let words = Arc::new(Words::default());
+    let admin = Arc::new(admin(options, &words)?);
+    let made = create(&admin, &words, options, plans).await;
+    let_go(admin).await;
+    made
+}
+
+async fn create(
+    admin: &Arc<Admin>,
+    words: &Words,
+    options: &KafkaLogOptions,
+    plans: &[TopicPlan],
+) -> Result<Vec<Topic>, LogError> {
     let names: Vec<String> = plans.iter().map(|plan| plan.topic.full_name(&options.topic_prefix)).collect();
     let topics: Vec<NewTopic<'_>> =
         plans.iter().zip(&names).map(|(plan, name)| new_topic(plan, name)).collect();
-    let words = Arc::new(Words::default());
-    let admin = admin(options, &words)?;
     let results = admin
         .create_topics(&topics, &admin_options())
         .await
-        .map_err(|error| explained("create topics", &error, &words))?;
+        .map_err(|error| explained("create topics", &error, words))?;
     let mut made = Vec::new();
     for (result, plan) in results.into_iter().zip(plans) {
         match result {
@@ -55,16 +67,17 @@ pub async fn create_topics(options: &KafkaLogOptions, plans: &[TopicPlan]) -> Re
             Err((_, RDKafkaErrorCode::TopicAlreadyExists)) => {}
             Err((name, code)) => {
                 let detail = format!("{name}: {code}{}", words.suffix());
-                return Err(LogError::new("create a topic", kind_of(code), detail).at_topic(plan.topic));
+                let error = LogError::new("create a topic", kind_of(code), detail).at_topic(plan.topic);
+                return Err(rights::explained(error, Some(code), || rights::on_topic("Create", &name)));
             }
         }
     }
-    wait_for(admin, names).await?;
+    wait_for(Arc::clone(admin), names).await?;
     Ok(made)
 }
 
 /// The controller answers before every broker knows: waits until each partition has a leader that is known.
-async fn wait_for(admin: AdminClient<Listening>, names: Vec<String>) -> Result<(), LogError> {
+async fn wait_for(admin: Arc<Admin>, names: Vec<String>) -> Result<(), LogError> {
     let waiting = tokio::task::spawn_blocking(move || {
         let deadline = Instant::now() + ADMIN_WITHIN;
         let is_led = |name: &String| {
@@ -109,32 +122,46 @@ pub async fn delete_topics(options: &KafkaLogOptions, topics: &[Topic]) -> Resul
     let names: Vec<String> = topics.iter().map(|topic| topic.full_name(&options.topic_prefix)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let words = Arc::new(Words::default());
-    let results = admin(options, &words)?
-        .delete_topics(&names, &admin_options())
-        .await
-        .map_err(|error| explained("delete topics", &error, &words))?;
+    let admin = Arc::new(admin(options, &words)?);
+    let results = admin.delete_topics(&names, &admin_options()).await;
+    let_go(admin).await;
+    let results = results.map_err(|error| explained("delete topics", &error, &words))?;
     for (result, topic) in results.into_iter().zip(topics) {
         match result {
             Ok(_) | Err((_, RDKafkaErrorCode::UnknownTopicOrPartition)) => {}
             Err((name, code)) => {
-                let detail = format!("{name}: {code}");
-                return Err(LogError::new("delete a topic", kind_of(code), detail).at_topic(*topic));
+                let error = LogError::new("delete a topic", kind_of(code), format!("{name}: {code}"));
+                let error = rights::explained(error, Some(code), || rights::on_topic("Delete", &name));
+                return Err(error.at_topic(*topic));
             }
         }
     }
     Ok(())
 }
 
-fn admin(options: &KafkaLogOptions, words: &Arc<Words>) -> Result<AdminClient<Listening>, LogError> {
+type Admin = AdminClient<Listening>;
+
+/// Its thread takes a moment to end.
+async fn let_go(admin: Arc<Admin>) {
+    // Nothing to do about a runtime that ends.
+    let _ = tokio::task::spawn_blocking(move || drop(admin)).await;
+}
+
+fn admin(options: &KafkaLogOptions, words: &Arc<Words>) -> Result<Admin, LogError> {
     config::client(options)
         .create_with_context(Listening(Arc::clone(words)))
         .map_err(|error| log_error("open an admin client", &error))
 }
 
 fn admin_options() -> AdminOptions {
-    AdminOptions::new().operation_timeout(Some(ADMIN_WITHIN)).request_timeout(Some(ADMIN_WITHIN))
+    options_within(ADMIN_WITHIN)
 }
 
+fn options_within(within: Duration) -> AdminOptions {
+    AdminOptions::new().operation_timeout(Some(within)).request_timeout(Some(within))
+}
+
+/// With what the client says about it.
 fn explained(operation: &'static str, error: &KafkaError, words: &Words) -> LogError {
     let mut error = log_error(operation, error);
     if error.kind == LogErrorKind::Unavailable {
