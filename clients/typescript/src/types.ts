@@ -162,6 +162,8 @@ export interface Counters {
   readonly connections: number;
   /** Write requests sent, over the connection and by HTTP. */
   readonly writes: number;
+  /** Those of them that the server accepted. */
+  readonly accepted: number;
   /** Tallies asked for by HTTP. */
   readonly talliesAsked: number;
   /** Writes and reads of the storage that failed. */

@@ -47,6 +47,7 @@ export class Session {
     snapshots: 0,
     connections: 0,
     writes: 0,
+    accepted: 0,
     talliesAsked: 0,
   };
   readonly tallies: Tallies;
@@ -377,7 +378,9 @@ export class Session {
   async #send(request: WriteRequest, outlivesPage: boolean): Promise<unknown> {
     this.counters.writes += 1;
     const overSocket = outlivesPage ? undefined : this.#socketWrites.send(request);
-    return overSocket ?? this.http.send({ ...requests.writeRequest(request), keepalive: outlivesPage });
+    const body = await (overSocket ?? this.http.send({ ...requests.writeRequest(request), keepalive: outlivesPage }));
+    this.counters.accepted += 1;
+    return body;
   }
 
   #settled(request: WriteRequest, { accepted }: Settled): void {
