@@ -18,8 +18,9 @@ test: ## run every test: units, properties, simulation, conformance, scenarios, 
 	$(CARGO) build --locked --package readmark
 	$(CARGO) test --locked --workspace --no-fail-fast
 
-check: ## formatting, lints, the policy of dependencies, schemas and documents
+check: ## formatting, lints, types, the policy of dependencies, schemas and documents
 	$(CARGO) fmt --all --check
+	clients/typescript/scripts/run check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	scripts/dependencies
 	$(CARGO) test --locked --package readmark-events --test schemas --test golden

@@ -1,4 +1,5 @@
 import { problemOf, type ReadmarkError } from "../errors.js";
+import { retryAfterMs } from "../state/backoff.js";
 import { decodeEntry, decodeSnapshot, decodeToken, fieldsOf, parseJson } from "./decode.js";
 import type { Entry, Snapshot } from "./entry.js";
 
@@ -46,8 +47,9 @@ function answerOf(fields: { readonly [name: string]: unknown }): Frame | undefin
   if (fields["type"] === "ok") {
     return { type: "ok", id, body: fields };
   }
-  const status = fields["status"];
-  const retryAfterS = fields["retry_after_s"];
-  const retryAfterMs = typeof retryAfterS === "number" ? retryAfterS * 1_000 : undefined;
-  return { type: "error", id, error: problemOf(typeof status === "number" ? status : 500, fields, retryAfterMs) };
+  const [status, retryAfterS] = [fields["status"], fields["retry_after_s"]];
+  const waitMs = typeof retryAfterS === "number" ? retryAfterMs(String(retryAfterS), 0) : undefined;
+  // The frame's own `type` is "error"; the problem's word stands beside it.
+  const body = { ...fields, type: fields["problem"] };
+  return { type: "error", id, error: problemOf(typeof status === "number" ? status : 500, body, waitMs) };
 }

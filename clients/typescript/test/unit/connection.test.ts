@@ -247,14 +247,25 @@ test("answers over the connection mean what they mean by HTTP", () =>
     const first = await connection(0);
     first.say(snapshot("e.1", 5, 5));
     await device.is("live");
-    const answered = async (type: string, answer: Record<string, unknown>): Promise<void> => {
-      const seen = first.received.length;
-      const frame = await until(`a frame ${type}`, () => first.received.slice(seen).find((one) => one.type === type) as { id?: string } | undefined);
-      first.say({ ...answer, id: frame.id });
+    let asked = 1;
+    const answer = async (what: Record<string, unknown>): Promise<unknown> => {
+      const frame = (await until("a request", () => first.received[asked])) as { readonly id?: string };
+      asked += 1;
+      first.say({ ...what, id: frame.id });
+      return frame;
     };
     device.client.markRead("c", 4);
-    await answered("read", { type: "error", status: 409, ...{ problem: {} }, detail: "not yet", items: [{ index: 0, field: "up_to_seq", detail: "" }], ...{} });
-    await until("something", () => device.dropped.length === 1 || first.received.length > 2);
+    const problem = { type: "error", detail: "" };
+    await answer({ ...problem, status: 409, problem: "seq-beyond-head", items: [{ index: 0, detail: "" }] });
+    await answer({ ...problem, status: 503, problem: "unavailable", retry_after_s: 0 });
+    const last = await answer({ type: "ok", read_seq: "4" });
+    assert.deepEqual({ ...(last as object), id: "" }, { type: "read", id: "", conversation_id: "c", up_to_seq: "4" });
+    await until("the answer", () => device.client.counters.accepted === 1);
+    device.client.ack([{ conversationId: "c", seq: 5, senderUid: 7 }]);
+    await answer({ ...problem, status: 403, problem: "not-a-member" });
+    await until("the refusal", () => device.dropped.length === 1);
+    assert.deepEqual([device.dropped[0]?.reason, device.dropped[0]?.seqs], ["not-a-member", ["5"]]);
+    assert.equal(device.client.counters.badFrames, 0);
   }));
 
 test("an application that gives no token is asked again, and its queue stays", async () => {
