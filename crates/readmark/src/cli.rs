@@ -28,7 +28,7 @@ pub(crate) enum Command {
     /// Show what is known of a message, a conversation or a user
     #[command(subcommand)]
     Inspect(Inspect),
-    /// Show or check the configuration
+    /// Show, check or describe the configuration
     #[command(subcommand)]
     Config(Config),
 }
@@ -159,6 +159,8 @@ pub(crate) enum Config {
     Show(Source),
     /// Check it; every mistake is named
     Check(Source),
+    /// Print its JSON Schema
+    Schema,
 }
 
 /// Longest life of a token: ten years, so that a slip of the finger is noticed.

@@ -6,6 +6,7 @@ mod command;
 mod config;
 mod exit;
 mod parts;
+mod print;
 mod process;
 mod reach;
 mod role_name;

@@ -1,6 +1,8 @@
 //! What the tests of the documents share: the documents, the sources, the program.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
 
+pub mod json_schema;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

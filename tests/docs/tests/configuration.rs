@@ -1,6 +1,7 @@
 //! `docs/configuration.md` names every key of the program, with its variable, default and range.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
 
+use readmark_test_docs::json_schema::faults;
 use readmark_test_docs::{in_backticks, readmark, text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Output;
@@ -79,12 +80,28 @@ fn the_defaults_are_those_of_the_program() {
     assert_eq!(documented, real);
 }
 
+/// What some values of a key need beside them.
+fn together_with(key: &str) -> &'static [(&'static str, &'static str)] {
+    match key {
+        "log.partitions" => &[("READMARK_LOG__KIND", "kafka")],
+        "log.security_protocol" => {
+            &[("READMARK_LOG__SECURITY_USER", "me"), ("READMARK_LOG__SECURITY_PASSWORD", "secret")]
+        }
+        "hot.kind" => &[("READMARK_HOT__URL", "redis://127.0.0.1")],
+        _ => &[],
+    }
+}
+
 /// Every variable is taken, and so is every value that is allowed; what lies outside is refused by name.
 #[test]
 fn the_variables_and_ranges_are_those_of_the_program() {
     for Row { key, variable, default, allowed } in rows() {
         assert_eq!(variable, format!("READMARK_{}", key.replace('.', "__").to_uppercase()));
-        let check = |value: &str| readmark(&["config", "check"], &[(&variable, value)]);
+        let check = |value: &str| {
+            let given: Vec<_> =
+                together_with(&key).iter().copied().chain([(variable.as_str(), value)]).collect();
+            readmark(&["config", "check"], &given)
+        };
         let accepts = |value: &str| {
             let checked = check(value);
             assert_eq!(checked.status.code(), Some(0), "{variable}={value}: {}", stderr(&checked));
@@ -114,14 +131,50 @@ fn the_variables_and_ranges_are_those_of_the_program() {
     }
 }
 
+fn example() -> String {
+    let document = text("docs/configuration.md");
+    let example = document.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
+    example.expect("an example").to_owned()
+}
+
 #[test]
 fn the_example_is_sound() {
-    let document = text("docs/configuration.md");
-    let example =
-        document.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let example = example();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("readmark.toml");
     std::fs::write(&file, example).unwrap();
     let checked = readmark(&["config", "check", "--config", &file.display().to_string()], &[]);
     assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
+}
+
+/// A TOML document as JSON.
+fn as_json(document: &str) -> serde_json::Value {
+    let table: toml::Table = document.parse().unwrap();
+    serde_json::to_value(table).unwrap()
+}
+
+#[test]
+fn the_schema_takes_what_the_program_takes() {
+    let schema: serde_json::Value =
+        serde_json::from_slice(&readmark(&["config", "schema"], &[]).stdout).expect("one JSON document");
+    let defaults = String::from_utf8(readmark(&["config", "show"], &[]).stdout).unwrap();
+    for sound in [as_json(&defaults), as_json(&example()), as_json("[log]\nbrokers = ['a:1', 'b:2']")] {
+        assert_eq!(faults(&schema, &sound), Vec::<String>::new());
+    }
+    for Row { key, default, .. } in rows() {
+        let pointer = format!("/properties/{}", key.replace('.', "/properties/"));
+        let described = schema.pointer(&pointer).unwrap_or_else(|| panic!("{key} is not in the schema"));
+        let documented = default.map(|text| as_json(&format!("v = {text}"))["v"].clone());
+        assert_eq!(described.get("default"), documented.as_ref(), "{key}");
+    }
+    for wrong in [
+        "speed = 9",
+        "listen = 8080",
+        "[log]\npartitions = 0",
+        "[log]\nbrokers = []",
+        "[store]\nkind = 'sql'",
+        "[receipts]\nexpire_days = 'many'",
+    ] {
+        assert!(!faults(&schema, &as_json(wrong)).is_empty(), "{wrong}");
+    }
 }

@@ -4,6 +4,7 @@ use super::runtime;
 use crate::cli::{Format, Setup};
 use crate::config::{Config, LogKind, StoreKind, load};
 use crate::exit::{Exit, Failure};
+use crate::print;
 use readmark_log::kafka::{
     KafkaLogOptions, Remedy, TopicReport, TopicSizing, check_topics, count_brokers, setup_topics,
 };
@@ -41,8 +42,8 @@ pub(crate) fn run(setup: &Setup) -> Result<Exit, Failure> {
     let config = load(&setup.output.source, &[])?;
     let report = runtime()?.block_on(set_up(&config, setup.dry_run))?;
     match setup.output.format {
-        Format::Table => print!("{}", table(&report)),
-        Format::Json => println!("{}", serde_json::to_string_pretty(&report).map_err(Failure::failed)?),
+        Format::Table => print::text(&table(&report))?,
+        Format::Json => print::json(&report)?,
     }
     Ok(outcome(&report))
 }

@@ -1,6 +1,7 @@
 use crate::cli::Token;
 use crate::config::{Config, load};
 use crate::exit::{Exit, Failure};
+use crate::print;
 use readmark_http::auth::{Claims, Scope, read_secret, sign};
 use readmark_runtime::clock::{Clock, SystemClock};
 use std::path::PathBuf;
@@ -19,7 +20,8 @@ pub(crate) fn run(token: &Token) -> Result<Exit, Failure> {
     let secret = read_secret(&file).map_err(Failure::failed)?;
     let endpoint = (token.scope == Scope::User).then(|| token.endpoint.clone());
     let claims = Claims::lasting(token.uid, token.scope, endpoint, SystemClock::default().now(), token.ttl);
-    println!("{}", sign(&secret, &claims).map_err(Failure::failed)?);
+    let token = sign(&secret, &claims).map_err(Failure::failed)?;
+    print::text(&format!("{token}\n"))?;
     Ok(Exit::Done)
 }
 

@@ -1,5 +1,7 @@
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 
 /// `host:port` of some servers: a text with commas, or a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +43,22 @@ impl Addresses {
     /// With commas between.
     pub fn joined(&self) -> String {
         self.0.join(",")
+    }
+}
+
+impl JsonSchema for Addresses {
+    fn schema_name() -> Cow<'static, str> {
+        "Addresses".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let address = "[^,]+:[0-9]{1,5}";
+        json_schema!({
+            "anyOf": [
+                {"type": "string", "pattern": format!("^{address}(, *{address})*$")},
+                {"type": "array", "items": {"type": "string", "pattern": format!("^{address}$")}, "minItems": 1},
+            ]
+        })
     }
 }
 

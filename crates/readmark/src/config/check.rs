@@ -24,29 +24,41 @@ const AT_ONCE: RangeInclusive<u64> = 1..=1_000_000;
 /// Times of a request, in milliseconds: ten minutes at most.
 const WAIT_MS: RangeInclusive<u64> = 1..=600_000;
 
+/// A key whose value has ends.
+pub(super) struct Range {
+    pub key: &'static str,
+    value: fn(&Config) -> u64,
+    pub ends: RangeInclusive<u64>,
+}
+
+const fn range(key: &'static str, ends: RangeInclusive<u64>, value: fn(&Config) -> u64) -> Range {
+    Range { key, value, ends }
+}
+
+/// All of them. A number that is not given counts as 1, which all of these allow.
+pub(super) const RANGES: &[Range] = &[
+    range("log.partitions", PARTITIONS, |c| c.log.partitions.into()),
+    range("log.replication", REPLICATION, |c| c.log.replication.unwrap_or(1).into()),
+    range("store.replication", REPLICATION, |c| c.store.replication.into()),
+    range("store.request_timeout_ms", WAIT_MS, |c| c.store.request_timeout_ms),
+    range("store.connections_per_shard", CONNECTIONS, |c| c.store.connections_per_shard.into()),
+    range("store.requests_in_flight_max", REQUESTS, |c| c.store.requests_in_flight_max.into()),
+    range("receipts.expire_days", EXPIRE_DAYS, |c| c.receipts.expire_days.into()),
+    range("store.cache_mib", CACHE_MIB, |c| c.store.cache_mib.into()),
+    range("http.max_in_flight", AT_ONCE, |c| c.http.max_in_flight as u64),
+    range("http.max_connections", AT_ONCE, |c| c.http.max_connections as u64),
+    range("http.request_timeout_ms", WAIT_MS, |c| c.http.request_timeout_ms),
+    range("http.user_requests_per_s", AT_ONCE, |c| c.http.user_requests_per_s.into()),
+    range("http.user_burst", AT_ONCE, |c| c.http.user_burst.into()),
+    range("http.drain_ms", WAIT_MS, |c| c.http.drain_ms),
+    range("query.max_reads_in_flight", AT_ONCE, |c| c.query.max_reads_in_flight as u64),
+];
+
 /// The mistakes, each with its key's name.
 pub(crate) fn check(config: &Config) -> Vec<String> {
-    let http = &config.http;
-    let ranges = [
-        ("log.partitions", u64::from(config.log.partitions), PARTITIONS),
-        ("log.replication", u64::from(config.log.replication.unwrap_or(1)), REPLICATION),
-        ("store.replication", u64::from(config.store.replication), REPLICATION),
-        ("store.request_timeout_ms", config.store.request_timeout_ms, WAIT_MS),
-        ("store.connections_per_shard", u64::from(config.store.connections_per_shard), CONNECTIONS),
-        ("store.requests_in_flight_max", u64::from(config.store.requests_in_flight_max), REQUESTS),
-        ("receipts.expire_days", u64::from(config.receipts.expire_days), EXPIRE_DAYS),
-        ("store.cache_mib", u64::from(config.store.cache_mib), CACHE_MIB),
-        ("http.max_in_flight", http.max_in_flight as u64, AT_ONCE),
-        ("http.max_connections", http.max_connections as u64, AT_ONCE),
-        ("http.request_timeout_ms", http.request_timeout_ms, WAIT_MS),
-        ("http.user_requests_per_s", u64::from(http.user_requests_per_s), AT_ONCE),
-        ("http.user_burst", u64::from(http.user_burst), AT_ONCE),
-        ("http.drain_ms", http.drain_ms, WAIT_MS),
-        ("query.max_reads_in_flight", config.query.max_reads_in_flight as u64, AT_ONCE),
-    ];
-    let outside = ranges.into_iter().filter(|(_, value, range)| !range.contains(value));
+    let outside = RANGES.iter().filter(|range| !range.ends.contains(&(range.value)(config)));
     let mut mistakes: Vec<String> = outside
-        .map(|(key, _, range)| format!("{key}: must be from {} to {}", range.start(), range.end()))
+        .map(|Range { key, ends, .. }| format!("{key}: must be from {} to {}", ends.start(), ends.end()))
         .collect();
     let prefix = &config.log.topic_prefix;
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
@@ -59,7 +71,7 @@ pub(crate) fn check(config: &Config) -> Vec<String> {
         let words = "must be 1 to 200 letters, digits, dots, dashes or underscores";
         mistakes.push(format!("log.instance_id: {words}"));
     }
-    let origins = http.allowed_origins.iter().filter_map(|origin| parse_origin(origin).err());
+    let origins = config.http.allowed_origins.iter().filter_map(|origin| parse_origin(origin).err());
     mistakes.extend(origins.map(|words| format!("http.allowed_origins: {words}")));
     if let Err(error) = telemetry::check(&config.telemetry.filter) {
         mistakes.push(format!("telemetry.filter: {error}"));

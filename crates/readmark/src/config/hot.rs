@@ -1,21 +1,25 @@
 //! Section `hot`.
 
 use super::secret::Secret;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct HotSection {
+    /// Where they are.
     pub kind: HotKind,
     /// `redis://` or `rediss://` addresses, which may hold a password; several, with commas, for a cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<Secret>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum HotKind {
+    /// In this process, which then must have all roles.
     Memory,
+    /// In Redis.
     Redis,
 }
 

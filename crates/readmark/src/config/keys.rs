@@ -10,59 +10,73 @@ use readmark_gateway::GatewaySettings;
 use readmark_http::{AuthSettings, HttpSettings};
 use readmark_query::{DetailsVisibleTo, QuerySettings};
 use readmark_runtime::ports::Rules;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Everything that can be configured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The configuration of readmark. Every key has a default; `docs/configuration.md` has the long form.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Config {
-    /// Where to serve.
+    /// Where to serve: an IP address and a port. Port 0 lets the system choose.
     pub listen: SocketAddr,
-    /// Where to serve the operator's calls instead.
+    /// Where to serve /healthz, /readyz, /metrics and /openapi.json instead, which need no token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub admin_listen: Option<SocketAddr>,
-    /// Where everything is kept.
+    /// Where everything is kept that is not on servers.
     pub data_dir: PathBuf,
+    /// The event log.
     pub log: LogSection,
+    /// The receipt store.
     pub store: StoreSection,
+    /// Unread registers and sync streams.
     pub hot: HotSection,
+    /// Keys of tokens.
     pub auth: AuthSettings,
+    /// Receipts.
     pub receipts: ReceiptsSection,
+    /// What is later than what.
     pub order: OrderSection,
+    /// Limits of the HTTP server.
     pub http: HttpSettings,
+    /// The gateway role.
     pub gateway: GatewaySettings,
+    /// The query role.
     pub query: QuerySection,
+    /// Log lines.
     pub telemetry: TelemetrySection,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ReceiptsSection {
     /// Policy of conversations that have none.
     pub default: ReceiptsMode,
-    /// How long messages and their readers are kept.
+    /// How long messages and their readers are kept, in days; acks stay in the log as long.
     pub expire_days: u32,
     /// Who may see the names of readers.
     pub details_visible_to: DetailsVisibleTo,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct OrderSection {
     /// What orders facts about members, policy and closing.
     pub source: OrderSource,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct QuerySection {
+    /// Requests that read the store at once; the others wait a second at most, then 503.
     pub max_reads_in_flight: usize,
+    /// Uids held for answers about conversations of more than 5,000 members: rosters and readers each, about 40 and 8
+    /// bytes a uid.
     pub large_cache_uids: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct TelemetrySection {
     /// Which log lines are written, as in `info` or `warn,readmark_aggregator=debug`.
@@ -105,7 +119,7 @@ impl Default for QuerySection {
 
 impl Default for TelemetrySection {
     fn default() -> Self {
-        Self { filter: "info".to_owned() }
+        Self { filter: "info,scylla=warn".to_owned() }
     }
 }
 

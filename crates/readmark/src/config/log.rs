@@ -4,50 +4,64 @@ use super::addresses::Addresses;
 use super::secret::Secret;
 use crate::exit::Failure;
 use readmark_log::kafka::KafkaLogOptions;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct LogSection {
+    /// Where it is.
     pub kind: LogKind,
-    /// Begins the names of topics and groups.
+    /// Begins the names of topics and groups: 1 to 64 letters, digits, dots, dashes or underscores.
     pub topic_prefix: String,
-    /// Partitions of each topic; chosen once.
+    /// Partitions of each topic, chosen once: the number decides where every key lies. 64 where nothing is said with
+    /// kafka; 64 at most with embedded.
     pub partitions: u32,
-    /// Where the cluster is.
+    /// Some brokers of the Kafka cluster, host:port each; the others are found.
     pub brokers: Addresses,
-    /// On how many brokers each record lies; 3, or as many as there are, where nothing is said.
+    /// On how many brokers `readmark setup` puts each topic; 3, or as many as there are, where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replication: Option<u16>,
-    /// What this process is called in its groups.
+    /// What this process is called in its consumer groups; no two may be called the same. Host and listen address
+    /// where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instance_id: Option<String>,
+    /// How to talk to the brokers.
     pub security_protocol: SecurityProtocol,
+    /// How the user logs in.
     pub security_mechanism: SaslMechanism,
+    /// Who logs in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub security_user: Option<String>,
+    /// Its password; rather in a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub security_password: Option<Secret>,
+    /// The file that holds it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub security_password_file: Option<PathBuf>,
+    /// PEM file of the authorities that sign the brokers' certificates; the system's where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub security_ca_file: Option<PathBuf>,
+    /// PEM file of the client's certificate, together with its key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub security_certificate_file: Option<PathBuf>,
+    /// PEM file of that key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub security_key_file: Option<PathBuf>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum LogKind {
+    /// In a file of the data directory, for one process with all roles.
     Embedded,
+    /// On a Kafka cluster.
     Kafka,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum SecurityProtocol {
     Plaintext,
@@ -56,7 +70,7 @@ pub(crate) enum SecurityProtocol {
     SaslSsl,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) enum SaslMechanism {
     #[serde(rename = "PLAIN")]
     Plain,

@@ -6,10 +6,12 @@ mod hot;
 mod keys;
 mod load;
 mod log;
+mod schema;
 mod secret;
 mod store;
 
 pub(crate) use keys::Config;
 pub(crate) use load::load;
 pub(crate) use log::LogKind;
+pub(crate) use schema::schema;
 pub(crate) use store::StoreKind;

@@ -1,5 +1,7 @@
 use crate::exit::Failure;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, Serializer};
+use std::borrow::Cow;
 use std::path::Path;
 
 /// A value that is never printed.
@@ -13,6 +15,16 @@ const HIDDEN: &str = "(hidden)";
 impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(HIDDEN)
+    }
+}
+
+impl JsonSchema for Secret {
+    fn schema_name() -> Cow<'static, str> {
+        "Secret".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "writeOnly": true})
     }
 }
 

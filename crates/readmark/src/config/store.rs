@@ -4,51 +4,66 @@ use super::addresses::Addresses;
 use super::secret::Secret;
 use crate::exit::Failure;
 use readmark_store::cql::{ClientCertificate, CqlConfig, Credentials, Dialect, TlsFiles};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct StoreSection {
+    /// Where it is.
     pub kind: StoreKind,
-    /// Memory for pages of the embedded store's file.
+    /// Memory for pages of the embedded store's file, in MiB.
     pub cache_mib: u32,
-    /// Some nodes of the cluster; the others are found.
+    /// Some nodes of the cluster, host:port each; the others are found.
     pub contact_points: Addresses,
+    /// The keyspace, which `readmark setup` makes: a small letter, then small letters, digits and underscores, 42 bytes
+    /// at most.
     pub keyspace: String,
-    /// Copies of each row in each data centre.
+    /// Copies of each row in each data centre, for the keyspace that `readmark setup` makes.
     pub replication: u16,
-    /// The data centre whose nodes are asked.
+    /// The data centre whose nodes are asked; needed where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub local_datacenter: Option<String>,
     /// The kind of server; asked of it where it is not said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dialect: Option<StoreDialect>,
+    /// How long a request may take in all, in milliseconds.
     pub request_timeout_ms: u64,
+    /// Connections to each shard of a node; Cassandra counts as one shard.
     pub connections_per_shard: u16,
+    /// Requests on their way at once from this process; the others wait.
     pub requests_in_flight_max: u16,
+    /// Who logs in, together with a password.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// Its password; rather in a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub password: Option<Secret>,
+    /// The file that holds it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub password_file: Option<PathBuf>,
+    /// PEM file of the authorities that sign the nodes' certificates; turns TLS on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls_ca_file: Option<PathBuf>,
+    /// PEM file of the client's certificate, together with its key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls_certificate_file: Option<PathBuf>,
+    /// PEM file of that key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls_key_file: Option<PathBuf>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum StoreKind {
+    /// In a file of the data directory, for one process with all roles.
     Embedded,
+    /// On a cluster of ScyllaDB or Apache Cassandra.
     Cql,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum StoreDialect {
     Cassandra,

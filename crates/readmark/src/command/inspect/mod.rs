@@ -10,6 +10,7 @@ use crate::cli::{Format, Inspect, Output, Source};
 use crate::config::{Config, load};
 use crate::exit::{Exit, Failure};
 use crate::parts::Parts;
+use crate::print;
 use crate::reach::{Reached, reach};
 use readmark_domain::id::{ConversationId, Seq, Uid};
 use serde::Serialize;
@@ -86,8 +87,8 @@ fn show<V: Serialize + DeserializeOwned + Table>(
     let answer = runtime()?.block_on(ask(question, &output.source, &config))?;
     let view: V = serde_json::from_slice(&answer).map_err(Failure::failed)?;
     match output.format {
-        Format::Table => print!("{}", view.table()),
-        Format::Json => println!("{}", serde_json::to_string_pretty(&view).map_err(Failure::failed)?),
+        Format::Table => print::text(&view.table())?,
+        Format::Json => print::json(&view)?,
     }
     Ok(Exit::Done)
 }
