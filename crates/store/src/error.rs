@@ -10,7 +10,7 @@ pub enum StoreErrorKind {
 }
 
 /// A failed operation of the store, with its coordinates.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[error("store: {operation} failed at {at}: {detail}")]
 pub struct StoreError {
     /// What failed.

@@ -4,7 +4,7 @@ use readmark_runtime::retry::Retryable;
 use readmark_store::StoreError;
 
 /// Why something between hot state and store failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum SyncError {
     /// The store failed.
     #[error(transparent)]
@@ -12,7 +12,7 @@ pub enum SyncError {
     /// The hot state failed.
     #[error(transparent)]
     Hot(#[from] HotError),
-    /// The row changed faster than its numbers could be counted.
+    /// A row changed faster than its numbers could be counted.
     #[error("unread of {uid} in {conversation_id} was counted {rounds} times and had changed each time")]
     Unsettled {
         /// Whose.
@@ -21,6 +21,20 @@ pub enum SyncError {
         conversation_id: ConversationId,
         /// How often it was counted.
         rounds: u32,
+    },
+    /// A user's hot state is not there, and could not be made in time.
+    #[error("the hot state of {uid} is not there yet: {why}")]
+    NotRebuilt {
+        /// Whose.
+        uid: Uid,
+        /// In words.
+        why: &'static str,
+    },
+    /// Too many pictures are being computed from the store.
+    #[error("the picture of {uid} was not computed: too many others wait for the store")]
+    Overloaded {
+        /// Whose.
+        uid: Uid,
     },
 }
 
@@ -31,7 +45,7 @@ impl SyncError {
         match self {
             Self::Store(error) => error.is_retryable(),
             Self::Hot(error) => error.is_retryable(),
-            Self::Unsettled { .. } => true,
+            Self::Unsettled { .. } | Self::NotRebuilt { .. } | Self::Overloaded { .. } => true,
         }
     }
 }
