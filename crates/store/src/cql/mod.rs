@@ -28,6 +28,7 @@ mod connect;
 mod conversation_store;
 mod dead_letter_store;
 mod error;
+mod expiry;
 mod flags;
 mod member_store;
 mod mentions;
@@ -42,6 +43,7 @@ mod user_store;
 mod value;
 
 pub use config::{ClientCertificate, CqlConfig, Credentials, Dialect, TlsFiles};
+pub use expiry::{LATEST_EXPIRY, expire_days_max};
 pub use schema::{Migrated, Schema};
 
 use crate::error::StoreError;
@@ -49,13 +51,11 @@ use crate::memory::Now;
 use crate::port::ReceiptStore;
 use async_trait::async_trait;
 use error::{At, Key};
+use expiry::TTL_MAX_S;
 use readmark_domain::time::TimeMs;
 use scylla::client::session::Session;
 use statements::Statements;
 use tokio::sync::Semaphore;
-
-/// Longest time to live that a server takes, in seconds: 20 years.
-const TTL_MAX_S: u64 = 630_720_000;
 
 /// A receipt store on a CQL server.
 pub struct CqlStore {

@@ -2,6 +2,8 @@
 //! answers. Each run makes a keyspace of its own.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod bad_answers;
+mod kinds;
 mod lost_answers;
 mod proxy;
 mod registers;

@@ -1,78 +1,134 @@
-//! A proxy before the CQL server that loses answers to writes, after the server has done them.
+//! A proxy before the CQL server that loses answers, after the server has done what was asked, or gives others.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 
 const HEADER_BYTES: usize = 9;
 const OPCODE_ERROR: u8 = 0x00;
+const OPCODE_SUPPORTED: u8 = 0x06;
+const OPCODE_QUERY: u8 = 0x07;
 const OPCODE_RESULT: u8 = 0x08;
+const OPCODE_PREPARE: u8 = 0x09;
 const OPCODE_EXECUTE: u8 = 0x0a;
 const OPCODE_BATCH: u8 = 0x0d;
-/// A result without rows is this short, compressed or not; one with rows has its columns' metadata.
-const VOID_BYTES_MAX: usize = 12;
+const RESULT_VOID: i32 = 1;
+const RESULT_PREPARED: i32 = 4;
+const LOCAL_QUORUM: u16 = 6;
 
-/// What happens to an answer to a write.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Loss {
-    /// It becomes a write timeout.
-    Timeout,
+/// What becomes of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Of a write: it timed out, though it took effect.
+    WriteTimeout,
     /// It never comes.
     Silence,
+    /// The connection is cut.
+    Hangup,
+    /// It can't be understood.
+    Garbage,
+    Overloaded,
+    Unavailable,
+    Bootstrapping,
+    ServerError,
+    ReadTimeout,
+    ReadFailure,
+    WriteFailure,
+    Invalid,
+    Unauthorized,
+    SyntaxError,
+}
+
+impl Fault {
+    /// Only answers to writes that succeeded are lost this way, each of which took effect.
+    fn is_of_writes(self) -> bool {
+        self == Self::WriteTimeout
+    }
+}
+
+struct Plan {
+    fault: Fault,
+    skipped: u32,
+    left: u32,
 }
 
 #[derive(Default)]
-struct Losses {
-    timeouts: AtomicU32,
-    silences: AtomicU32,
+struct Shared {
+    plan: Mutex<Option<Plan>>,
     lost: AtomicU32,
+    writes: AtomicU32,
+    /// Statements by their ids.
+    texts: Mutex<HashMap<Vec<u8>, String>>,
+    lost_texts: Mutex<BTreeSet<String>>,
 }
 
 /// A running proxy.
 pub struct Proxy {
     pub address: SocketAddr,
-    losses: Arc<Losses>,
+    shared: Arc<Shared>,
 }
 
 impl Proxy {
     pub async fn start(server: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let losses = Arc::new(Losses::default());
-        let of_connections = Arc::clone(&losses);
+        let shared = Arc::new(Shared::default());
+        let of_connections = Arc::clone(&shared);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let server = TcpStream::connect(&server).await.unwrap();
                 let (from_client, to_client) = client.into_split();
                 let (from_server, to_server) = server.into_split();
-                let opcodes = Arc::default();
-                tokio::spawn(requests(from_client, to_server, Arc::clone(&opcodes)));
-                tokio::spawn(answers(from_server, to_client, opcodes, Arc::clone(&of_connections)));
+                let asked = Arc::default();
+                tokio::spawn(requests(from_client, to_server, Arc::clone(&asked)));
+                tokio::spawn(answers(from_server, to_client, asked, Arc::clone(&of_connections)));
             }
         });
-        Self { address, losses }
+        Self { address, shared }
     }
 
-    /// Loses the next `count` answers to writes.
-    pub fn lose(&self, loss: Loss, count: u32) {
-        match loss {
-            Loss::Timeout => self.losses.timeouts.store(count, Ordering::SeqCst),
-            Loss::Silence => self.losses.silences.store(count, Ordering::SeqCst),
-        }
+    /// After `skipped` answers the next `count` get that fault.
+    pub fn lose(&self, fault: Fault, skipped: u32, count: u32) {
+        *lock(&self.shared.plan) = Some(Plan { fault, skipped, left: count });
     }
 
-    /// How many were lost so far.
+    /// All answers come as they are.
+    pub fn heal(&self) {
+        *lock(&self.shared.plan) = None;
+    }
+
+    /// How many answers were lost so far.
     pub fn lost(&self) -> u32 {
-        self.losses.lost.load(Ordering::SeqCst)
+        self.shared.lost.load(Ordering::SeqCst)
+    }
+
+    /// How many requests to write the server has done so far.
+    pub fn writes(&self) -> u32 {
+        self.shared.writes.load(Ordering::SeqCst)
+    }
+
+    /// The statements that were prepared and write.
+    pub fn prepared_writes(&self) -> BTreeSet<String> {
+        let texts = lock(&self.shared.texts);
+        texts.values().filter(|text| !text.starts_with("SELECT")).cloned().collect()
+    }
+
+    /// Statements whose answer was lost.
+    pub fn lost_statements(&self) -> BTreeSet<String> {
+        lock(&self.shared.lost_texts).clone()
     }
 }
 
-/// Opcodes of the requests on their way, by stream.
-type Opcodes = Arc<Mutex<HashMap<[u8; 2], u8>>>;
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap()
+}
+
+/// Requests on their way, by stream.
+type Asked = Arc<Mutex<HashMap<[u8; 2], Vec<u8>>>>;
 
 async fn frame(from: &mut OwnedReadHalf) -> Option<Vec<u8>> {
     let mut frame = vec![0; HEADER_BYTES];
@@ -83,32 +139,28 @@ async fn frame(from: &mut OwnedReadHalf) -> Option<Vec<u8>> {
     Some(frame)
 }
 
-async fn requests(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, opcodes: Opcodes) {
+async fn requests(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, asked: Asked) {
     while let Some(frame) = frame(&mut from).await {
-        opcodes.lock().unwrap().insert([frame[2], frame[3]], frame[4]);
+        lock(&asked).insert([frame[2], frame[3]], frame.clone());
         if to.write_all(&frame).await.is_err() {
             break;
         }
     }
 }
 
-async fn answers(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, opcodes: Opcodes, losses: Arc<Losses>) {
+async fn answers(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, asked: Asked, shared: Arc<Shared>) {
     while let Some(mut frame) = frame(&mut from).await {
-        let opcode = opcodes.lock().unwrap().remove(&[frame[2], frame[3]]);
-        let write_type = match opcode {
-            Some(OPCODE_EXECUTE) => Some("SIMPLE"),
-            Some(OPCODE_BATCH) => Some("UNLOGGED_BATCH"),
-            Some(_) | None => None,
-        };
-        let is_void = frame[4] == OPCODE_RESULT && frame.len() - HEADER_BYTES <= VOID_BYTES_MAX;
-        if let Some(write_type) = write_type.filter(|_| is_void) {
-            if take(&losses.silences) {
-                losses.lost.fetch_add(1, Ordering::SeqCst);
-                continue;
-            }
-            if take(&losses.timeouts) {
-                losses.lost.fetch_add(1, Ordering::SeqCst);
-                frame = write_timeout(&frame, write_type);
+        let request = lock(&asked).remove(&[frame[2], frame[3]]);
+        if frame[4] == OPCODE_SUPPORTED {
+            hide_compression(&mut frame);
+        }
+        if let Some(request) = request {
+            shared.learn(&request, &frame);
+            match shared.fault_of(&request, &frame) {
+                Some(Fault::Silence) => continue,
+                Some(Fault::Hangup) => break,
+                Some(fault) => frame = changed(&frame, &request, fault),
+                None => {}
             }
         }
         if to.write_all(&frame).await.is_err() {
@@ -117,23 +169,110 @@ async fn answers(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, opcodes: Opcod
     }
 }
 
-fn take(left: &AtomicU32) -> bool {
-    left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok()
+/// What is compressed can't be looked into.
+fn hide_compression(supported: &mut [u8]) {
+    for at in 0..supported.len().saturating_sub(3) {
+        if &supported[at..at + 3] == b"lz4" {
+            supported[at..at + 3].copy_from_slice(b"---");
+        }
+    }
 }
 
-/// ERROR 0x1100: message, consistency LOCAL_QUORUM, 0 received of 1, kind of write.
-fn write_timeout(answer: &[u8], write_type: &str) -> Vec<u8> {
-    let mut body = 0x1100_i32.to_be_bytes().to_vec();
-    let text = |body: &mut Vec<u8>, text: &str| {
-        body.extend_from_slice(&u16::try_from(text.len()).unwrap().to_be_bytes());
-        body.extend_from_slice(text.as_bytes());
+fn is_done_write(request: &[u8], answer: &[u8]) -> bool {
+    matches!(request[4], OPCODE_EXECUTE | OPCODE_BATCH)
+        && answer[4] == OPCODE_RESULT
+        && int_at(answer, HEADER_BYTES) == RESULT_VOID
+}
+
+impl Shared {
+    fn learn(&self, request: &[u8], answer: &[u8]) {
+        if is_done_write(request, answer) {
+            self.writes.fetch_add(1, Ordering::SeqCst);
+        }
+        let is_prepared = request[4] == OPCODE_PREPARE
+            && answer[4] == OPCODE_RESULT
+            && int_at(answer, HEADER_BYTES) == RESULT_PREPARED;
+        if is_prepared {
+            let length = usize::try_from(int_at(request, HEADER_BYTES)).unwrap();
+            let text = &request[HEADER_BYTES + 4..HEADER_BYTES + 4 + length];
+            let id = short_bytes(answer, HEADER_BYTES + 4);
+            lock(&self.texts).insert(id.to_vec(), String::from_utf8(text.to_vec()).unwrap());
+        }
+    }
+
+    /// The fault that this answer gets; it counts.
+    fn fault_of(&self, request: &[u8], answer: &[u8]) -> Option<Fault> {
+        let mut plan = lock(&self.plan);
+        let current = plan.as_mut()?;
+        let is_met = if current.fault.is_of_writes() {
+            is_done_write(request, answer)
+        } else {
+            matches!(request[4], OPCODE_EXECUTE | OPCODE_BATCH) || is_of_tables(request)
+        };
+        if !is_met || current.left == 0 {
+            return None;
+        }
+        if current.skipped > 0 {
+            current.skipped -= 1;
+            return None;
+        }
+        current.left -= 1;
+        self.lost.fetch_add(1, Ordering::SeqCst);
+        let texts = lock(&self.texts);
+        let is_in = |id: &[u8]| request.windows(id.len()).any(|part| part == id);
+        let lost = texts.iter().filter(|(id, _)| is_in(id)).map(|(_, text)| text.clone());
+        lock(&self.lost_texts).extend(lost);
+        Some(current.fault)
+    }
+}
+
+/// Is it a question for our own tables, and none by which the driver learns of the cluster?
+fn is_of_tables(request: &[u8]) -> bool {
+    request[4] == OPCODE_QUERY && !String::from_utf8_lossy(request).contains("system")
+}
+
+fn int_at(frame: &[u8], at: usize) -> i32 {
+    frame.get(at..at + 4).map_or(0, |bytes| i32::from_be_bytes(bytes.try_into().unwrap()))
+}
+
+fn short_bytes(frame: &[u8], at: usize) -> &[u8] {
+    let length = usize::from(u16::from_be_bytes(frame[at..at + 2].try_into().unwrap()));
+    &frame[at + 2..at + 2 + length]
+}
+
+/// An error in place of the answer: its code, a message and what belongs to that code.
+fn changed(answer: &[u8], request: &[u8], fault: Fault) -> Vec<u8> {
+    let write_type = if request[4] == OPCODE_BATCH { "UNLOGGED_BATCH" } else { "SIMPLE" };
+    let text = |text: &str| {
+        let mut bytes = u16::try_from(text.len()).unwrap().to_be_bytes().to_vec();
+        bytes.extend_from_slice(text.as_bytes());
+        bytes
     };
-    text(&mut body, "lost by the proxy");
-    body.extend_from_slice(&6_u16.to_be_bytes());
-    body.extend_from_slice(&0_i32.to_be_bytes());
-    body.extend_from_slice(&1_i32.to_be_bytes());
-    text(&mut body, write_type);
-    let mut frame = vec![answer[0], 0, answer[2], answer[3], OPCODE_ERROR];
+    let counts = |counts: &[i32]| {
+        let mut bytes = LOCAL_QUORUM.to_be_bytes().to_vec();
+        counts.iter().for_each(|count| bytes.extend_from_slice(&count.to_be_bytes()));
+        bytes
+    };
+    let (code, rest): (i32, Vec<u8>) = match fault {
+        Fault::WriteTimeout => (0x1100, [counts(&[0, 1]), text(write_type)].concat()),
+        Fault::WriteFailure => (0x1500, [counts(&[0, 1, 1]), text(write_type)].concat()),
+        Fault::ReadTimeout => (0x1200, [counts(&[0, 1]), vec![0]].concat()),
+        Fault::ReadFailure => (0x1300, [counts(&[0, 1, 1]), vec![0]].concat()),
+        Fault::Unavailable => (0x1000, counts(&[1, 0])),
+        Fault::Overloaded => (0x1001, Vec::new()),
+        Fault::Bootstrapping => (0x1002, Vec::new()),
+        Fault::ServerError => (0x0000, Vec::new()),
+        Fault::Invalid => (0x2200, Vec::new()),
+        Fault::Unauthorized => (0x2100, Vec::new()),
+        Fault::SyntaxError => (0x2000, Vec::new()),
+        Fault::Silence | Fault::Hangup | Fault::Garbage => (0, Vec::new()),
+    };
+    let mut body = [code.to_be_bytes().to_vec(), text("said by the proxy"), rest].concat();
+    let mut opcode = OPCODE_ERROR;
+    if fault == Fault::Garbage {
+        (opcode, body) = (OPCODE_RESULT, vec![0xff; 7]);
+    }
+    let mut frame = vec![answer[0], 0, answer[2], answer[3], opcode];
     frame.extend_from_slice(&u32::try_from(body.len()).unwrap().to_be_bytes());
     frame.extend_from_slice(&body);
     frame

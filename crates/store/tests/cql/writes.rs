@@ -4,6 +4,7 @@ use crate::server::{keyspace, now, open, session};
 use readmark_domain::counting::{Message, MessageFlags};
 use readmark_domain::id::{ConversationId, MsgId, Seq, Uid};
 use readmark_domain::time::TimeMs;
+use readmark_store::cql::{LATEST_EXPIRY, expire_days_max};
 use readmark_store::{
     Bucket, MessageStore, ReadArrayAdd, ReadArrayStore, ReceiptStore, StoreErrorKind, UserStore,
 };
@@ -120,15 +121,23 @@ async fn two_writers_that_find_nothing_write_one_message() {
     assert_eq!(store.messages(&id, seq(1), seq(50)).await.unwrap(), first, "a known message was rewritten");
 }
 
-/// Cassandra takes no expiry beyond 2038 by default.
+/// Cassandra takes no expiry beyond 2038 by default, and the greatest configuration stays below it.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_server_refuses_is_refused_with_its_place() {
     let store = open().await;
     let id = ConversationId::new("refused").unwrap();
-    let error =
-        store.write_messages(&[(message(&id, 1), TimeMs::new(TimeMs::MAX).unwrap())]).await.unwrap_err();
-    assert_eq!(error.kind, StoreErrorKind::Refused, "{error}");
-    assert!(!error.is_retryable() && error.to_string().contains("messages refused bucket 0"), "{error}");
+    // A minute either way: the server's clock counts.
+    for expires_at in [TimeMs::new(TimeMs::MAX).unwrap(), LATEST_EXPIRY.plus_ms(60_000)] {
+        let error = store.write_messages(&[(message(&id, 1), expires_at)]).await.unwrap_err();
+        assert_eq!(error.kind, StoreErrorKind::Refused, "{error}");
+        assert!(!error.is_retryable() && error.to_string().contains("messages refused bucket 0"), "{error}");
+    }
+    store.write_messages(&[(message(&id, 2), LATEST_EXPIRY.minus_ms(60_000))]).await.unwrap();
+    let longest = now().plus_ms(expire_days_max(now()) * 86_400_000);
+    store.write_messages(&[(message(&id, 3), longest)]).await.unwrap();
+    let add = ReadArrayAdd { message_expires_at: longest, ..add(&id, 3, 0..1) };
+    store.add_readers(&[add]).await.unwrap();
+    assert_eq!(store.messages(&id, seq(1), seq(3)).await.unwrap().len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
