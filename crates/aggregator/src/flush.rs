@@ -11,8 +11,9 @@ use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::invariant::TallyBounds;
 use readmark_domain::register::ReceiptsMode;
 use readmark_domain::seq_ranges::SeqRanges;
+use readmark_domain::time::TimeMs;
 use readmark_domain::window::{Tier, is_told};
-use readmark_events::{MessageRead, ReadChanged};
+use readmark_events::{DecodeError, MessageRead, ReadChanged, header_name};
 use readmark_log::{NewRecord, Record};
 use readmark_runtime::at_once::{self, Call};
 use readmark_runtime::dead_letter::{DeadLetter, Reason};
@@ -42,8 +43,26 @@ impl Item<'_> {
     /// Is its sender told? Not of readers who do not count: that would show when somebody reads who has
     /// receipts off.
     fn is_news(&self, roster: &Roster) -> bool {
-        let Touched { message, readers, recount } = self.touched;
+        let Touched { message, readers, recount, .. } = self.touched;
         *recount || readers.iter().any(|reader| roster.counts(*reader, message))
+    }
+}
+
+/// A tally to be told.
+struct Told {
+    message_read: MessageRead,
+    /// When the oldest ack behind it was accepted.
+    accepted_at: Option<TimeMs>,
+    tier: Tier,
+}
+
+impl Told {
+    fn into_record(self) -> Result<NewRecord, DecodeError> {
+        let record = NewRecord::of(&ReadChanged::MessageRead(self.message_read))?;
+        let Some(accepted_at) = self.accepted_at else { return Ok(record) };
+        Ok(record
+            .with_header(header_name::ACCEPTED_AT_MS, accepted_at)
+            .with_header(header_name::TIER, self.tier.as_str()))
     }
 }
 
@@ -120,7 +139,7 @@ impl Aggregator {
             }
             let told = count(slice, &arrays, &new_readers, &flags, &rosters);
             self.knowledge.put_arrays(arrays);
-            for message_read in &told {
+            for Told { message_read, .. } in &told {
                 let MessageRead { read, total, .. } = *message_read;
                 self.shared.watch(TallyBounds { read, total }.check());
             }
@@ -185,13 +204,12 @@ impl Aggregator {
     }
 
     /// (3) Tells the senders, and waits until that is durable.
-    async fn tell(&self, told: Vec<MessageRead>) -> Result<(), RoleError> {
+    async fn tell(&self, told: Vec<Told>) -> Result<(), RoleError> {
         if told.is_empty() {
             return Ok(());
         }
         let count = told.len() as u64;
-        let facts = told.into_iter().map(ReadChanged::MessageRead);
-        let records = facts.map(|fact| NewRecord::of(&fact)).collect::<Result<Vec<_>, _>>()?;
+        let records = told.into_iter().map(Told::into_record).collect::<Result<Vec<_>, _>>()?;
         self.retrier.run(|| self.ports.log.append(records.clone())).await?;
         self.metrics.message_read_total.inc_by(count);
         Ok(())
@@ -228,7 +246,7 @@ fn count(
     new_readers: &NewReaders,
     flags: &Flags,
     rosters: &HashMap<ConversationId, Arc<KnownRoster>>,
-) -> Vec<MessageRead> {
+) -> Vec<Told> {
     let mut told = Vec::new();
     for item in slice {
         let (id, message) = (&item.window.conversation_id, &item.touched.message);
@@ -241,10 +259,10 @@ fn count(
         if flags.is_void() || !is_told(message.seq, roster.head, tally.all_read()) {
             continue;
         }
-        let named =
-            Tier::of(roster.roster.present_count()).names_readers() && tally.mode == ReceiptsMode::Full;
+        let tier = Tier::of(roster.roster.present_count());
+        let named = tier.names_readers() && tally.mode == ReceiptsMode::Full;
         let new = new_readers.get(&item.key()).filter(|_| named).into_iter().flatten().copied();
-        told.push(MessageRead {
+        let message_read = MessageRead {
             uid: item.window.sender,
             conversation_id: id.clone(),
             seq: message.seq,
@@ -253,7 +271,8 @@ fn count(
             total: tally.total,
             readers_added: new.filter(|reader| roster.roster.counts(*reader, message)).collect(),
             tally_version: tally.version,
-        });
+        };
+        told.push(Told { message_read, accepted_at: item.touched.accepted_at, tier });
     }
     told
 }

@@ -2,6 +2,7 @@
 
 use readmark_domain::counting::Message;
 use readmark_domain::id::{ConversationId, Seq, Uid};
+use readmark_domain::time::TimeMs;
 use readmark_domain::window::Tier;
 use readmark_log::{Position, Record, TopicPartition};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,8 @@ pub(crate) struct Touched {
     pub readers: BTreeSet<Uid>,
     /// A recount names it: it is told whoever has read it.
     pub recount: bool,
+    /// When the oldest of its acks was accepted.
+    pub accepted_at: Option<TimeMs>,
 }
 
 /// What is merged for one sender in one conversation.
@@ -85,12 +88,15 @@ impl Windows {
         });
         window.recount |= share.reader.is_none();
         let receipts = share.messages.len();
+        let accepted_at = share.record.accepted_at();
         for message in share.messages {
             let touched = window.messages.entry(message.seq).or_insert_with(|| Touched {
                 message,
                 readers: BTreeSet::new(),
                 recount: false,
+                accepted_at: None,
             });
+            touched.accepted_at = [touched.accepted_at, accepted_at].into_iter().flatten().min();
             touched.readers.extend(share.reader);
             touched.recount |= share.reader.is_none();
         }

@@ -14,7 +14,7 @@ use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::read_array::chunks_for;
 use readmark_domain::seq_ranges::{SeqRange, SeqRanges};
 use readmark_domain::time::TimeMs;
-use readmark_events::{ConversationChanged, HeadMessage};
+use readmark_events::{ConversationChanged, HeadMessage, header_name};
 use readmark_log::{NewRecord, Record};
 use readmark_runtime::at_once::{self, Call};
 use readmark_runtime::dead_letter::{DeadLetter, Reason};
@@ -43,6 +43,8 @@ struct Plan {
     named: Vec<SeqRange>,
     /// When the newest of them happened.
     newest: TimeMs,
+    /// When each message was accepted.
+    accepted_at: BTreeMap<Seq, TimeMs>,
 }
 
 impl Plan {
@@ -51,9 +53,12 @@ impl Plan {
         *entry = entry.merge(flags);
     }
 
-    fn add(&mut self, fact: &MessageFact) {
+    fn add(&mut self, record: &Record, fact: &MessageFact) {
         match fact {
             MessageFact::Sent(sent) => {
+                if let Some(accepted_at) = record.accepted_at() {
+                    self.accepted_at.entry(sent.seq).or_insert(accepted_at);
+                }
                 self.head = self.head.max(sent.seq);
                 self.named.extend(SeqRange::new(sent.seq, sent.seq));
                 self.newest = self.newest.max(sent.occurred_at);
@@ -103,7 +108,7 @@ pub(crate) async fn apply_messages(
                 continue;
             }
         }
-        plan.add(fact);
+        plan.add(record, fact);
     }
     let written = write(tools, &id, &plan).await?;
     let head_before = raise_head(tools, &id, &plan).await?;
@@ -266,16 +271,25 @@ fn tell(id: &ConversationId, plan: &Plan, head_seq: Seq, outcome: &mut Outcome) 
             mention_all: sent.mention_all,
         });
         if page.len() >= MESSAGES_PER_RECORD || mentions >= MENTIONS_PER_RECORD {
-            pages.push(std::mem::take(&mut page));
+            pages.push((head_seq, std::mem::take(&mut page)));
             mentions = 0;
         }
     }
-    if !page.is_empty() || plan.imported_head > Seq::ZERO {
-        pages.push(page);
+    if !page.is_empty() {
+        pages.push((head_seq, page));
     }
-    for messages in pages {
+    if plan.imported_head > Seq::ZERO {
+        // By itself: a head that messages stand beside is told as far as they reach.
+        pages.push((plan.imported_head, Vec::new()));
+    }
+    for (head_seq, messages) in pages {
+        let accepted = messages.iter().filter_map(|message| plan.accepted_at.get(&message.seq)).min();
         let changed = ConversationChanged::Head { conversation_id: id.clone(), head_seq, messages };
-        outcome.records.push(NewRecord::of(&changed)?);
+        let record = NewRecord::of(&changed)?;
+        outcome.records.push(match accepted {
+            Some(accepted_at) => record.with_header(header_name::ACCEPTED_AT_MS, accepted_at),
+            None => record,
+        });
     }
     let uncounted = SeqRanges::from_seqs(plan.flags.keys().copied());
     for seqs in uncounted.split(MAX_SKIP_SEQS, RANGES_PER_RECORD) {

@@ -17,6 +17,9 @@ pub enum Tier {
 }
 
 impl Tier {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Small, Self::Medium, Self::Large];
+
     /// The tier of a conversation with so many present members.
     #[must_use]
     pub const fn of(members: u64) -> Self {
@@ -49,7 +52,13 @@ impl Tier {
         }
     }
 
-    /// The label in metrics.
+    /// The tier of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tier| tier.as_str() == name)
+    }
+
+    /// Its name, as in labels of metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -86,6 +95,7 @@ mod tests {
         ] {
             let of = Tier::of(members);
             assert_eq!((of, of.window_ms(), of.names_readers()), (tier, window_ms, names), "{members}");
+            assert_eq!(Tier::named(of.as_str()), Some(of));
         }
     }
 

@@ -12,11 +12,11 @@ pub enum ConversationChanged {
     Head {
         /// The conversation.
         conversation_id: ConversationId,
-        /// The head as raised.
+        /// The head as raised. It may be beyond these messages: what stands between is told by other records.
         #[serde(with = "seq_or_zero")]
         #[schemars(schema_with = "seq_or_zero::schema")]
         head_seq: Seq,
-        /// The messages written.
+        /// The messages written; none for an imported head.
         messages: Vec<HeadMessage>,
     },
     /// These seqs count as unread for nobody.

@@ -12,6 +12,8 @@ use crate::Topic;
 pub mod header_name {
     /// When the gateway accepted what led to this record, in milliseconds since 1970: for latencies.
     pub const ACCEPTED_AT_MS: &str = "accepted-at-ms";
+    /// How large the group of a message_read is (`small`, `medium`, `large`): for latencies.
+    pub const TIER: &str = "tier";
     /// Set on records that are delivered again (`replay`, `redrive`, `janitor`): latencies ignore them.
     pub const ORIGIN: &str = "origin";
     /// Why a record is a dead letter.
