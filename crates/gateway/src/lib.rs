@@ -6,6 +6,7 @@
 mod append;
 mod event;
 mod flag;
+pub mod live;
 mod messages;
 mod order;
 mod plan;

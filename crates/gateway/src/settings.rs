@@ -7,10 +7,14 @@ use serde::{Deserialize, Serialize};
 pub struct GatewaySettings {
     /// Messages whose senders are remembered (about 200 bytes each).
     pub message_cache_entries: u64,
+    /// WebSocket connections held at once; more are answered 503. Mind the limit of open files.
+    pub max_connections: usize,
+    /// WebSocket connections of one user held at once; one more is closed with 4003.
+    pub max_connections_per_user: usize,
 }
 
 impl Default for GatewaySettings {
     fn default() -> Self {
-        Self { message_cache_entries: 100_000 }
+        Self { message_cache_entries: 100_000, max_connections: 50_000, max_connections_per_user: 16 }
     }
 }

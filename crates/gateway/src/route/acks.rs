@@ -17,7 +17,7 @@ const MAX_MESSAGES: usize = 1_000;
 
 /// Messages that the caller has read.
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
-pub(super) struct Acks {
+pub(crate) struct Acks {
     conversation_id: ConversationId,
     /// 1 to 1,000.
     #[schemars(with = "Vec<Asked>", length(min = 1, max = 1000))]
@@ -26,7 +26,7 @@ pub(super) struct Acks {
 
 /// What is durable.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
-pub(super) struct AcksAccepted {
+pub(crate) struct AcksAccepted {
     /// How many messages; one named twice counts once.
     accepted: usize,
     /// The others, in the order asked.
@@ -58,6 +58,23 @@ impl Gateway {
         let places = self.messages.places(store, id, seqs, self.rules.retention, now).await?;
         plan(uid, standing.registers.joined, asked, &places)
     }
+
+    /// Takes acks of a user; returns when they are durable.
+    pub(crate) async fn accept_acks(&self, user: User, acks: &Acks) -> Result<AcksAccepted, Problem> {
+        let accepted_at = self.ports.clock.now();
+        let id = &acks.conversation_id;
+        let asked: Vec<Asked> = parse_items("messages", &acks.messages, MAX_MESSAGES, parse_item)?;
+        let plan = self.for_sure(id, || self.plan_acks(user.uid, id, &asked)).await?;
+        let accepted = plan.accepted.values().map(Vec::len).sum();
+        if accepted > 0 {
+            let occurred_at = self.orders.next(user.uid, self.ports.clock.now());
+            let facts = receipts(user.uid, user.endpoint.as_ref(), id, plan.accepted, occurred_at);
+            let records = facts.iter().map(|fact| record(fact, accepted_at)).collect::<Result<_, _>>()?;
+            self.append(records).await?;
+        }
+        let ignored = plan.ignored.into_iter().map(|(seq, reason)| Ignored { seq, reason }).collect();
+        Ok(AcksAccepted { accepted, ignored })
+    }
 }
 
 /// Acknowledges messages.
@@ -78,17 +95,6 @@ pub(super) async fn post_acks(
     State(gateway): State<Arc<Gateway>>,
     Json(body): Json<Acks>,
 ) -> Result<(StatusCode, axum::Json<AcksAccepted>), Problem> {
-    let accepted_at = gateway.ports.clock.now();
-    let id = &body.conversation_id;
-    let asked: Vec<Asked> = parse_items("messages", &body.messages, MAX_MESSAGES, parse_item)?;
-    let plan = gateway.for_sure(id, || gateway.plan_acks(user.uid, id, &asked)).await?;
-    let accepted = plan.accepted.values().map(Vec::len).sum();
-    if accepted > 0 {
-        let occurred_at = gateway.orders.next(user.uid, gateway.ports.clock.now());
-        let facts = receipts(user.uid, user.endpoint.as_ref(), id, plan.accepted, occurred_at);
-        let records = facts.iter().map(|fact| record(fact, accepted_at)).collect::<Result<_, _>>()?;
-        gateway.append(records).await?;
-    }
-    let ignored = plan.ignored.into_iter().map(|(seq, reason)| Ignored { seq, reason }).collect();
-    Ok((StatusCode::ACCEPTED, axum::Json(AcksAccepted { accepted, ignored })))
+    let accepted = gateway.accept_acks(user, &body).await?;
+    Ok((StatusCode::ACCEPTED, axum::Json(accepted)))
 }

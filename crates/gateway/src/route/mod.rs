@@ -8,6 +8,9 @@ mod read;
 mod settings;
 mod unread_mark;
 
+pub(crate) use acks::{Acks, AcksAccepted};
+pub(crate) use read::ReadAccepted;
+
 use crate::state::Gateway;
 use axum::Router;
 use axum::routing::{post, put};

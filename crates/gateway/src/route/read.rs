@@ -8,7 +8,7 @@ use readmark_domain::fact::{MarkFact, ReadUpTo};
 use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::verdict::Place;
 use readmark_http::{ConversationPath, Decimal, Json, Params, Problem, User, Wait, openapi_schemas};
-use readmark_query::unread::unread;
+use readmark_sync::derived_numbers;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ enum WaitFor {
 
 /// The mark is durable.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
-pub(super) struct ReadAccepted {
+pub(crate) struct ReadAccepted {
     /// The greater of what was asked and what is known: a lower bound until applied.
     read_seq: Seq,
 }
@@ -70,6 +70,26 @@ impl Gateway {
         })
     }
 
+    /// Takes a mark of a user; returns when it is durable.
+    pub(crate) async fn accept_read(
+        &self,
+        user: User,
+        id: &ConversationId,
+        up_to_seq: Seq,
+    ) -> Result<ReadAccepted, Problem> {
+        let accepted_at = self.ports.clock.now();
+        let standing = self.for_sure(id, || self.check_mark(user.uid, id, up_to_seq)).await?;
+        let fact = MarkFact::ReadUpTo(ReadUpTo {
+            uid: user.uid,
+            conversation_id: id.clone(),
+            up_to_seq,
+            endpoint: user.endpoint,
+            occurred_at: self.orders.next(user.uid, self.ports.clock.now()),
+        });
+        self.append(vec![record(&fact, accepted_at)?]).await?;
+        Ok(ReadAccepted { read_seq: up_to_seq.max(standing.registers.read.seq) })
+    }
+
     /// Waits until the user's watermark has reached `seq`, 2 s at most.
     async fn applied(&self, uid: Uid, id: &ConversationId, seq: Seq) -> Result<Option<ReadApplied>, Problem> {
         let store = &*self.ports.store;
@@ -77,12 +97,12 @@ impl Gateway {
         loop {
             let read_seq = store.user_conversation(uid, id).await?.unwrap_or_default().read.seq;
             if read_seq >= seq {
-                let picture = unread(store, uid).await?;
-                let here = picture.conversations.iter().find(|one| one.conversation_id == *id);
+                let picture = derived_numbers(store, uid).await?;
+                let here = picture.rows.iter().find(|one| one.conversation_id == *id).map(|one| one.row);
                 return Ok(Some(ReadApplied {
                     read_seq: here.map_or(read_seq, |one| one.read),
-                    unread: Decimal(here.map_or(0, |one| one.unread)),
-                    total_unread: Decimal(picture.total),
+                    unread: Decimal(here.map_or(0, |one| one.unread.get())),
+                    total_unread: Decimal(picture.total.get()),
                 }));
             }
             if !wait.pause().await {
@@ -117,21 +137,12 @@ pub(super) async fn post_read(
     State(gateway): State<Arc<Gateway>>,
     Json(body): Json<Read>,
 ) -> Result<Response, Problem> {
-    let accepted_at = gateway.ports.clock.now();
-    let standing = gateway.for_sure(&id, || gateway.check_mark(user.uid, &id, body.up_to_seq)).await?;
-    let fact = MarkFact::ReadUpTo(ReadUpTo {
-        uid: user.uid,
-        conversation_id: id.clone(),
-        up_to_seq: body.up_to_seq,
-        endpoint: user.endpoint,
-        occurred_at: gateway.orders.next(user.uid, gateway.ports.clock.now()),
-    });
-    gateway.append(vec![record(&fact, accepted_at)?]).await?;
+    let uid = user.uid;
+    let accepted = gateway.accept_read(user, &id, body.up_to_seq).await?;
     if matches!(params.wait, Some(WaitFor::Applied))
-        && let Some(applied) = gateway.applied(user.uid, &id, body.up_to_seq).await?
+        && let Some(applied) = gateway.applied(uid, &id, body.up_to_seq).await?
     {
         return Ok((StatusCode::OK, axum::Json(applied)).into_response());
     }
-    let read_seq = body.up_to_seq.max(standing.registers.read.seq);
-    Ok((StatusCode::ACCEPTED, axum::Json(ReadAccepted { read_seq })).into_response())
+    Ok((StatusCode::ACCEPTED, axum::Json(accepted)).into_response())
 }

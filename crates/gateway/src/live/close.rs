@@ -1,0 +1,47 @@
+use axum::extract::ws::CloseFrame;
+
+/// Why a connection is closed by the gateway.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Close {
+    /// The process stops: connect again, to another one.
+    Restart,
+    /// The client does not take what is sent: connect again, the token says where to go on.
+    TooSlow,
+    /// The token is over: connect again with a new one.
+    TokenExpired,
+    /// No hello came in time.
+    NoHello,
+    /// The user has too many connections already.
+    TooManyConnections,
+    /// Nothing was heard of the client for too long.
+    Silent,
+}
+
+impl Close {
+    pub const fn code(self) -> u16 {
+        match self {
+            // As RFC 6455 and its registry say: going away, service restart, try again later.
+            Self::Silent => 1001,
+            Self::Restart => 1012,
+            Self::TooSlow => 1013,
+            Self::TokenExpired => 4001,
+            Self::NoHello => 4002,
+            Self::TooManyConnections => 4003,
+        }
+    }
+
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Silent => "nothing heard",
+            Self::Restart => "restart",
+            Self::TooSlow => "too slow",
+            Self::TokenExpired => "token expired",
+            Self::NoHello => "no hello",
+            Self::TooManyConnections => "too many connections",
+        }
+    }
+
+    pub fn frame(self) -> CloseFrame {
+        CloseFrame { code: self.code(), reason: self.words().into() }
+    }
+}
