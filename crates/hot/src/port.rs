@@ -71,7 +71,7 @@ pub struct Usage {
 /// The hot state of users: registers, sync streams, wake-ups. Every call has a deadline of its own.
 #[async_trait]
 pub trait HotState: Send + Sync + 'static {
-    /// Merges changes, each atomically, those of one user in their order. Answers in the order asked, each by
+    /// Merges changes, each atomically, in any order. Answers in the order asked, each by
     /// itself: `None` when that user has no state. Work is bounded whatever their number; callers that must be fair
     /// to others hand in a few hundred at a time.
     ///

@@ -45,8 +45,10 @@ pub struct Change {
     pub marked_unread: Option<Latest>,
     /// Left out of the totals.
     pub muted: Option<Latest>,
-    uncounted: Vec<Seq>,
-    mentions: Vec<Seq>,
+    /// Seqs that count as unread for nobody.
+    pub uncounted: GreatestSeqs,
+    /// Seqs that mention the user.
+    pub mentions: GreatestSeqs,
     /// What the store counted.
     pub counted: Option<Counted>,
     /// In a whole change that could not list all its seqs (more than [`SEQS_MAX`]): up to here they are in
@@ -57,18 +59,17 @@ pub struct Change {
 }
 
 impl Change {
-    /// With seqs that count as unread for nobody. Of many only the greatest are kept: too many above a floor make
-    /// the receiver count in the store, and those below it say nothing.
+    /// With seqs that count as unread for nobody.
     #[must_use]
     pub fn with_uncounted(mut self, seqs: &SeqRanges) -> Self {
-        self.uncounted = greatest(seqs);
+        self.uncounted = GreatestSeqs::of(seqs);
         self
     }
 
-    /// With seqs that mention the user; of many, as with [`Change::with_uncounted`].
+    /// With seqs that mention the user.
     #[must_use]
     pub fn with_mentions(mut self, seqs: &SeqRanges) -> Self {
-        self.mentions = greatest(seqs);
+        self.mentions = GreatestSeqs::of(seqs);
         self
     }
 
@@ -86,31 +87,45 @@ impl Change {
         Self { counted: Some(counted), cause, ..Self::default() }
     }
 
-    /// Seqs that count as unread for nobody, ascending, at most [`SAID_MAX`].
+    /// Seqs that count as unread for nobody, ascending.
     #[must_use]
     pub fn uncounted(&self) -> &[Seq] {
-        &self.uncounted
+        self.uncounted.as_slice()
     }
 
-    /// Seqs that mention the user, ascending, at most [`SAID_MAX`].
+    /// Seqs that mention the user, ascending.
     #[must_use]
     pub fn mentions(&self) -> &[Seq] {
-        &self.mentions
+        self.mentions.as_slice()
     }
 }
 
-/// The greatest seqs, ascending; a range of 10^15 seqs costs no more than a short one.
-fn greatest(seqs: &SeqRanges) -> Vec<Seq> {
-    let mut kept: Vec<Seq> = Vec::new();
-    for range in seqs.ranges().iter().rev() {
-        let mut seq = range.last();
-        while kept.len() < SAID_MAX && seq >= range.first() && seq > Seq::ZERO {
-            kept.push(seq);
-            seq = seq.previous();
+/// Seqs, ascending. Of many only the greatest [`SAID_MAX`] are kept: so many above a floor make the receiver count in
+/// the store, and those at or below it say nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct GreatestSeqs(Vec<Seq>);
+
+impl GreatestSeqs {
+    /// The greatest of these; a range of 10^15 seqs costs no more than a short one.
+    #[must_use]
+    pub fn of(seqs: &SeqRanges) -> Self {
+        let mut kept: Vec<Seq> = Vec::new();
+        for range in seqs.ranges().iter().rev() {
+            let mut seq = range.last();
+            while kept.len() < SAID_MAX && seq >= range.first() && seq > Seq::ZERO {
+                kept.push(seq);
+                seq = seq.previous();
+            }
         }
+        kept.reverse();
+        Self(kept)
     }
-    kept.reverse();
-    kept
+
+    /// They, ascending.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Seq] {
+        &self.0
+    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ mod tally;
 mod token;
 mod user;
 
-pub use change::{Cause, Change, SEQS_MAX};
+pub use change::{Cause, Change, GreatestSeqs, SAID_MAX, SEQS_MAX};
 pub use counted::{CountRange, Counted};
 pub use entry::{Entry, News};
 pub use message_count::MessageCount;

@@ -15,25 +15,34 @@ use crate::unread::unread;
 /// it was last seen: late, never wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Registers {
-    pub(super) head: Seq,
-    pub(super) newest_sent_at: TimeMs,
-    pub(super) is_large: bool,
-    pub(super) read: Seq,
-    pub(super) floor: Seq,
-    pub(super) presence: Option<Presence>,
-    pub(super) closed: Option<Latest>,
-    pub(super) marked_unread: Option<Latest>,
-    pub(super) muted: Option<Latest>,
-    /// Ascending, all above floor and base.
-    pub(super) uncounted: Vec<Seq>,
-    /// Ascending, all above floor and base.
-    pub(super) mentions: Vec<Seq>,
+    /// The newest seq.
+    pub head: Seq,
+    /// When it was sent.
+    pub newest_sent_at: TimeMs,
+    /// The conversation is large, and stays so: its heads are told late.
+    pub is_large: bool,
+    /// The watermark.
+    pub read: Seq,
+    /// The seq up to which nothing is unread.
+    pub floor: Seq,
+    /// Present or absent.
+    pub presence: Option<Presence>,
+    /// Closed or open.
+    pub closed: Option<Latest>,
+    /// Marked by hand.
+    pub marked_unread: Option<Latest>,
+    /// Left out of the totals.
+    pub muted: Option<Latest>,
+    /// Seqs that count for nobody; ascending, all above floor and base.
+    pub uncounted: Vec<Seq>,
+    /// Seqs that mention the user; ascending, all above floor and base.
+    pub mentions: Vec<Seq>,
     /// Seqs in (floor, base] are dropped; zero when none are.
-    pub(super) base: Seq,
-    /// Of (floor, head] or (floor, base].
-    pub(super) counted: Option<Counted>,
+    pub base: Seq,
+    /// The numbers of (floor, head] or (floor, base].
+    pub counted: Option<Counted>,
     /// What is seen while numbers are missing.
-    pub(super) frozen: Option<Option<Row>>,
+    pub frozen: Option<Option<Row>>,
 }
 
 /// What a merge came to.
@@ -148,7 +157,7 @@ impl Registers {
     }
 
     /// Is the row open, and are there dropped seqs in (floor, head] that nobody has counted?
-    pub(super) fn lacks_numbers(&self) -> bool {
+    fn lacks_numbers(&self) -> bool {
         self.is_open() && self.counted.is_none() && self.needs_numbers()
     }
 
@@ -162,8 +171,9 @@ impl Registers {
         self.counted.map(|counted| counted.range).or(needed)
     }
 
-    /// The range whose numbers are missing, if any.
-    pub(super) fn missing(&self) -> Option<CountRange> {
+    /// The range whose numbers are missing, if any: until they are told, the row is late.
+    #[must_use]
+    pub fn missing(&self) -> Option<CountRange> {
         if self.lacks_numbers() { self.range_to_count() } else { None }
     }
 
@@ -202,3 +212,6 @@ impl Registers {
         (MessageCount::saturating(unread), MessageCount::saturating(mentions.saturating_add(counting)))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -224,3 +224,6 @@ impl User {
         Picture { token: self.token(), total: self.total, total_mentions: self.total_mentions, rows }
     }
 }
+
+#[cfg(test)]
+mod tests;
