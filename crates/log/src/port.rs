@@ -38,6 +38,29 @@ pub trait EventLog: Send + Sync + 'static {
     /// The position a group has stored: the next offset it will handle. `None` before the first.
     async fn committed(&self, group: &Group, partition: TopicPartition) -> Result<Option<Offset>, LogError>;
 
+    /// [`Self::start_offset`] and [`Self::end_offset`] of several partitions, in the order asked; adapters ask for all at
+    /// once where they can.
+    async fn bounds(&self, partitions: &[TopicPartition]) -> Result<Vec<(Offset, Offset)>, LogError> {
+        let mut bounds = Vec::with_capacity(partitions.len());
+        for partition in partitions {
+            bounds.push((self.start_offset(*partition).await?, self.end_offset(*partition).await?));
+        }
+        Ok(bounds)
+    }
+
+    /// [`Self::committed`] of several partitions, in the order asked; adapters ask for all at once where they can.
+    async fn committed_all(
+        &self,
+        group: &Group,
+        partitions: &[TopicPartition],
+    ) -> Result<Vec<Option<Offset>>, LogError> {
+        let mut positions = Vec::with_capacity(partitions.len());
+        for partition in partitions {
+            positions.push(self.committed(group, *partition).await?);
+        }
+        Ok(positions)
+    }
+
     /// The first offset whose record was appended at or after `at`; the end when there is none.
     async fn offset_for_time(&self, partition: TopicPartition, at: TimeMs) -> Result<Offset, LogError>;
 

@@ -1,12 +1,14 @@
 use super::Subject;
-use super::hands::{DEADLINE, at, fill, group, key_in, next_offsets, read_all, record, take_records};
-use crate::record::Record;
+use super::hands::{DEADLINE, TOPIC, at, fill, group, key_in, next_offsets, read_all, record, take_records};
+use crate::record::{Record, TopicPartition};
 use readmark_domain::time::TimeMs;
+use readmark_events::Topic;
 use std::time::Instant;
 
 super::cases!(
     an_empty_partition_starts_and_ends_at_zero,
     reads_go_from_anywhere_to_the_end,
+    many_partitions_are_asked_about_at_once,
     reading_moves_no_position,
     times_find_offsets,
     what_was_acknowledged_survives_a_restart,
@@ -34,13 +36,37 @@ async fn reads_go_from_anywhere_to_the_end(subject: Box<dyn Subject>) {
     assert_eq!(read_all(&*log, 0, 0).await.len(), 20);
 }
 
+async fn many_partitions_are_asked_about_at_once(subject: Box<dyn Subject>) {
+    let log = subject.log();
+    let group = group("many");
+    let count = log.partitions(TOPIC);
+    let lengths: Vec<u64> = (1..=u64::from(count)).collect();
+    for (partition, length) in (0..count).zip(&lengths) {
+        fill(&*log, partition, usize::try_from(*length).unwrap()).await;
+    }
+    // In another order than they lie, and of two topics.
+    let marks = TopicPartition { topic: Topic::Marks, partition: 0 };
+    let asked: Vec<TopicPartition> = (0..count).rev().map(at).chain([marks]).collect();
+    let bounds: Vec<(u64, u64)> = lengths.iter().rev().map(|length| (0, *length)).chain([(0, 0)]).collect();
+    assert_eq!(log.bounds(&asked).await.unwrap(), bounds);
+    assert_eq!(log.bounds(&[]).await.unwrap(), []);
+    assert_eq!(log.committed_all(&group, &asked).await.unwrap(), vec![None; asked.len()]);
+    let mut consumer = log.join(&group, &[TOPIC]).await.unwrap();
+    take_records(&mut *consumer, usize::try_from(lengths.iter().sum::<u64>()).unwrap()).await;
+    consumer.commit(&[(at(count - 1), 1)]).await.unwrap();
+    consumer.close().await.unwrap();
+    let positions: Vec<Option<u64>> = [Some(1)].into_iter().chain(vec![None; asked.len() - 1]).collect();
+    assert_eq!(log.committed_all(&group, &asked).await.unwrap(), positions);
+    assert_eq!(log.committed_all(&group, &[]).await.unwrap(), []);
+}
+
 async fn reading_moves_no_position(subject: Box<dyn Subject>) {
     let log = subject.log();
     fill(&*log, 0, 5).await;
     read_all(&*log, 0, 0).await;
     let group = group("reading");
     assert_eq!(log.committed(&group, at(0)).await.unwrap(), None);
-    let mut consumer = log.join(&group, &[super::hands::TOPIC]).await.unwrap();
+    let mut consumer = log.join(&group, &[TOPIC]).await.unwrap();
     assert_eq!(take_records(&mut *consumer, 5).await.len(), 5);
 }
 
@@ -90,14 +116,14 @@ async fn what_was_acknowledged_survives_a_restart(mut subject: Box<dyn Subject>)
 async fn positions_survive_a_restart(mut subject: Box<dyn Subject>) {
     let group = group("restart");
     fill(&*subject.log(), 0, 10).await;
-    let mut consumer = subject.log().join(&group, &[super::hands::TOPIC]).await.unwrap();
+    let mut consumer = subject.log().join(&group, &[TOPIC]).await.unwrap();
     let records = take_records(&mut *consumer, 10).await;
     consumer.commit(&next_offsets(&records[..6])).await.unwrap();
     consumer.close().await.unwrap();
     subject.reopen().await;
     let log = subject.log();
     assert_eq!(log.committed(&group, at(0)).await.unwrap(), Some(6));
-    let mut consumer = log.join(&group, &[super::hands::TOPIC]).await.unwrap();
+    let mut consumer = log.join(&group, &[TOPIC]).await.unwrap();
     assert_eq!(take_records(&mut *consumer, 4).await[0].position.offset, 6);
 }
 

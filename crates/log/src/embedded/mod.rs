@@ -175,9 +175,18 @@ impl EventLog for EmbeddedLog {
     }
 
     async fn committed(&self, group: &Group, partition: TopicPartition) -> Result<Option<Offset>, LogError> {
-        self.inner.check("committed", partition)?;
-        let positions = positions::committed(&self.inner, group, vec![partition]).await?;
-        Ok(positions.first().copied().flatten())
+        Ok(self.committed_all(group, &[partition]).await?.first().copied().flatten())
+    }
+
+    async fn committed_all(
+        &self,
+        group: &Group,
+        partitions: &[TopicPartition],
+    ) -> Result<Vec<Option<Offset>>, LogError> {
+        for partition in partitions {
+            self.inner.check("committed", *partition)?;
+        }
+        positions::committed(&self.inner, group, partitions.to_vec()).await
     }
 
     async fn offset_for_time(&self, partition: TopicPartition, at: TimeMs) -> Result<Offset, LogError> {

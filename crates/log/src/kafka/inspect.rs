@@ -2,7 +2,7 @@
 
 use super::config;
 use super::error::{code_of, log_error};
-use super::names::{Names, number};
+use super::names::{Names, number, raw};
 use super::options::KafkaLogOptions;
 use super::rights;
 use super::words::{Listening, Words};
@@ -13,8 +13,10 @@ use rdkafka::Offset as KafkaOffset;
 use rdkafka::TopicPartitionList;
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::topic_partition_list::TopicPartitionListElem;
 use readmark_domain::time::TimeMs;
-use std::collections::BTreeMap;
+use readmark_events::Topic;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -76,55 +78,117 @@ impl Inspector {
         Ok((u64::try_from(start).unwrap_or_default(), u64::try_from(end).unwrap_or_default()))
     }
 
+    /// The oldest offset and the next one of many partitions, in two questions.
+    pub(super) async fn bounds_all(
+        &self,
+        partitions: &[TopicPartition],
+    ) -> Result<Vec<(Offset, Offset)>, LogError> {
+        let starts = self.at_times(partitions, KafkaOffset::Beginning).await?;
+        let ends = self.at_times(partitions, KafkaOffset::End).await?;
+        let both = starts.into_iter().zip(ends);
+        Ok(both.map(|(start, end)| (start.unwrap_or_default(), end.unwrap_or_default())).collect())
+    }
+
+    /// The positions of a group, in one question; `None` where it has none.
     pub(super) async fn committed(
         &self,
         group: &Group,
-        partition: TopicPartition,
-    ) -> Result<Option<Offset>, LogError> {
+        partitions: &[TopicPartition],
+    ) -> Result<Vec<Option<Offset>>, LogError> {
         let client = self.of_group(group)?;
-        let list = self.names.list([partition]);
+        let list = self.names.list(partitions.iter().copied());
         let within = self.options.answer_within;
         let asking = Asking {
-            operation: "look up a group's position",
+            operation: "look up a group's positions",
             needs: format!(
                 "{} and {}",
                 rights::on_group("Describe", &group.0),
-                rights::on_topic("Describe", self.names.of(partition.topic))
+                self.needs_on("Describe", partitions)
             ),
         };
         let answer = blocking(&asking, move || ask_positions(&client, &list, within)).await;
-        match answer.and_then(|list| only(&asking, &list)) {
-            Ok(KafkaOffset::Offset(next)) => Ok(u64::try_from(next).ok()),
-            Ok(_) => Ok(None),
-            Err(error) => Err(self.explained(error, partition)),
-        }
+        self.answers(&asking, partitions, answer)
     }
 
-    /// `None` when no record is as young.
+    /// The first offset whose record is as young; `None` where none is.
     pub(super) async fn offset_for_time(
         &self,
         partition: TopicPartition,
         at: TimeMs,
     ) -> Result<Option<Offset>, LogError> {
-        let client = Arc::clone(&self.partitions);
         // The brokers take negative times for words of their own, and zero is before every record.
-        let list = self.names.positions([(partition, at.get())]);
-        let within = self.options.answer_within;
-        let needs = rights::on_topic("Describe", self.names.of(partition.topic));
-        let asking = Asking { operation: "look up a time", needs };
-        let answer = blocking(&asking, move || client.offsets_for_times(list, within)).await;
-        match answer.and_then(|list| only(&asking, &list)) {
-            Ok(KafkaOffset::Offset(offset)) => Ok(u64::try_from(offset).ok()),
-            Ok(_) => Ok(None),
-            Err(error) => Err(self.explained(error, partition)),
-        }
+        let at = KafkaOffset::Offset(raw(at.get()));
+        Ok(self.at_times(&[partition], at).await?.first().copied().flatten())
     }
 
-    fn explained(&self, mut error: LogError, partition: TopicPartition) -> LogError {
+    /// Asks for offsets by time, or by one of the words that stand for a time.
+    async fn at_times(
+        &self,
+        partitions: &[TopicPartition],
+        at: KafkaOffset,
+    ) -> Result<Vec<Option<Offset>>, LogError> {
+        let client = Arc::clone(&self.partitions);
+        let asking = Asking { operation: "look up offsets", needs: self.needs_on("Describe", partitions) };
+        let mut list = self.names.list(partitions.iter().copied());
+        list.set_all_offsets(at).map_err(|error| asking.failed(&error))?;
+        let within = self.options.answer_within;
+        let answer = blocking(&asking, move || client.offsets_for_times(list, within)).await;
+        self.answers(&asking, partitions, answer)
+    }
+
+    /// The answers for the partitions asked about, in their order. An element may carry an error while the call succeeds;
+    /// its offset is then what was asked, not an answer.
+    fn answers(
+        &self,
+        asking: &Asking,
+        asked: &[TopicPartition],
+        answer: Result<TopicPartitionList, LogError>,
+    ) -> Result<Vec<Option<Offset>>, LogError> {
+        let explained = |error: LogError| match asked {
+            [only] => self.explained(error, *only),
+            _ => self.with_words(error),
+        };
+        let list = answer.map_err(explained)?;
+        let (elements, mut offsets) = (list.elements(), Vec::with_capacity(asked.len()));
+        for (at, partition) in asked.iter().enumerate() {
+            let name = self.names.of(partition.topic);
+            let is_it = |one: &&TopicPartitionListElem<'_>| {
+                one.topic() == name && one.partition() == number(partition.partition)
+            };
+            let Some(element) = elements.get(at).filter(is_it) else {
+                let detail = "the answer leaves it out";
+                return Err(LogError::new(asking.operation, LogErrorKind::Unavailable, detail)
+                    .at_partition(*partition));
+            };
+            element.error().map_err(|error| self.explained(asking.failed(&error), *partition))?;
+            offsets.push(match element.offset() {
+                KafkaOffset::Offset(offset) => u64::try_from(offset).ok(),
+                KafkaOffset::Beginning
+                | KafkaOffset::End
+                | KafkaOffset::Stored
+                | KafkaOffset::Invalid
+                | KafkaOffset::OffsetTail(_) => None,
+            });
+        }
+        Ok(offsets)
+    }
+
+    fn needs_on(&self, right: &str, partitions: &[TopicPartition]) -> String {
+        let topics: BTreeSet<Topic> = partitions.iter().map(|partition| partition.topic).collect();
+        let needs: Vec<String> =
+            topics.into_iter().map(|topic| rights::on_topic(right, self.names.of(topic))).collect();
+        needs.join(", ")
+    }
+
+    fn explained(&self, error: LogError, partition: TopicPartition) -> LogError {
+        self.with_words(error).at_partition(partition)
+    }
+
+    fn with_words(&self, mut error: LogError) -> LogError {
         if error.is_retryable() {
             error.detail.push_str(&self.words.suffix());
         }
-        error.at_partition(partition)
+        error
     }
 }
 
@@ -163,15 +227,6 @@ struct Asking {
 impl Asking {
     fn failed(&self, error: &KafkaError) -> LogError {
         rights::explained(log_error(self.operation, error), code_of(error), || self.needs.clone())
-    }
-}
-
-/// The answer for the one partition asked about. An element may carry an error while the call succeeds; its offset is
-/// then what was asked, not an answer.
-fn only(asking: &Asking, list: &TopicPartitionList) -> Result<KafkaOffset, LogError> {
-    match list.elements().first() {
-        Some(one) => one.error().map(|()| one.offset()).map_err(|error| asking.failed(&error)),
-        None => Err(LogError::new(asking.operation, LogErrorKind::Unavailable, "an empty answer")),
     }
 }
 

@@ -109,6 +109,10 @@ impl KafkaLog {
         let detail = format!("the topic has {count} partitions");
         Err(LogError::new(operation, LogErrorKind::Refused, detail).at_partition(partition))
     }
+
+    fn check_all(&self, operation: &'static str, partitions: &[TopicPartition]) -> Result<(), LogError> {
+        partitions.iter().try_for_each(|partition| self.check(operation, *partition))
+    }
 }
 
 async fn ask(producer: &Arc<Producer>, options: &KafkaLogOptions) -> Result<ClusterMetadata, LogError> {
@@ -152,8 +156,27 @@ impl EventLog for KafkaLog {
     }
 
     async fn committed(&self, group: &Group, partition: TopicPartition) -> Result<Option<Offset>, LogError> {
-        self.check("look up a group's position", partition)?;
-        self.cluster.inspector.committed(group, partition).await
+        Ok(self.committed_all(group, &[partition]).await?.first().copied().flatten())
+    }
+
+    async fn bounds(&self, partitions: &[TopicPartition]) -> Result<Vec<(Offset, Offset)>, LogError> {
+        self.check_all("look up offsets", partitions)?;
+        if partitions.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.cluster.inspector.bounds_all(partitions).await
+    }
+
+    async fn committed_all(
+        &self,
+        group: &Group,
+        partitions: &[TopicPartition],
+    ) -> Result<Vec<Option<Offset>>, LogError> {
+        self.check_all("look up a group's positions", partitions)?;
+        if partitions.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.cluster.inspector.committed(group, partitions).await
     }
 
     async fn offset_for_time(&self, partition: TopicPartition, at: TimeMs) -> Result<Offset, LogError> {
