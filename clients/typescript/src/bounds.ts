@@ -5,7 +5,7 @@
 /** Greatest seq there is: exact in JavaScript, which is why the server stops there. */
 export const SEQ_MAX = 1_000_000_000_000_000;
 
-/** Messages in one `POST /v1/acks`: what the server takes at most. */
+/** Messages in one ack: what the server takes at most. With the longest ids they also fit a frame of 64 KiB. */
 export const ACKS_PER_REQUEST_MAX = 1_000;
 
 /** Messages in one `POST /v1/receipts/query`: what the server takes at most. */
@@ -109,9 +109,6 @@ export const SLEPT_MS = 15_000;
 
 /** How long an ack or a mark sent over the connection may stay without answer before it goes by HTTP. */
 export const SOCKET_ANSWER_MS = 10_000;
-
-/** Bytes of a frame that the server takes. */
-export const FRAME_BYTES_MAX = 64 * 1_024;
 
 // --- tokens ----------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-import { FRAME_BYTES_MAX, SOCKET_ANSWER_MS } from "../bounds.js";
+import { SOCKET_ANSWER_MS } from "../bounds.js";
 import { ReadmarkError } from "../errors.js";
 import type { WriteRequest } from "../state/write-queue.js";
 import type { Frame } from "../wire/frames.js";
@@ -10,8 +10,6 @@ interface Awaited {
   readonly reject: (error: ReadmarkError) => void;
   readonly deadline: Timer;
 }
-
-const encoder = new TextEncoder();
 
 /** Acks and marks sent over the connection, until they are answered there. */
 export class SocketWrites {
@@ -29,7 +27,7 @@ export class SocketWrites {
   send(request: WriteRequest): Promise<unknown> | undefined {
     const id = String((this.#count += 1));
     const frame = this.#isMute ? undefined : writeFrame(request, id);
-    if (frame === undefined || encoder.encode(frame).length > FRAME_BYTES_MAX || !this.#write(frame)) {
+    if (frame === undefined || !this.#write(frame)) {
       return undefined;
     }
     return new Promise((resolve, reject) => {

@@ -211,12 +211,15 @@ test("each close code is met as it asks for", () => {
 });
 
 test("bytes that are no WebSocket end the connection, and nothing else", () =>
-  scripted(async ({ connection }) => {
-    (await connection(0)).raw(serverFrame(1, Buffer.from("{}"), 0xf1));
-    (await connection(1)).raw(Buffer.from([0x81, 0x85, 1, 2, 3, 4, 5, 6, 7, 8, 9]));
-    (await connection(2)).raw(Buffer.from([0x81, 127, 0xff, 0, 0, 0, 0, 0, 0, 0]));
-    await connection(3);
-  }));
+  scripted(
+    async ({ connection }) => {
+      (await connection(0)).raw(serverFrame(1, Buffer.from("{}"), 0xf1));
+      (await connection(1)).raw(Buffer.from([0x81, 0x85, 1, 2, 3, 4, 5, 6, 7, 8, 9]));
+      (await connection(2)).raw(Buffer.from([0x81, 127, 0xff, 0, 0, 0, 0, 0, 0, 0]));
+      await connection(3);
+    },
+    { timings: { openMs: 60_000 } },
+  ));
 
 test("an ack that is not answered over the connection goes by HTTP, once the answer is overdue or the connection gone", async () => {
   const posted: string[] = [];

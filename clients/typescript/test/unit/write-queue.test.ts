@@ -191,7 +191,9 @@ test("whatever the server answers, everything is accepted, covered by a mark or 
         saved = merge(saved, addedOf(kind, id, [{ seq: String(seq) }]));
         dropped.push(...queue.add(kind, id, [{ seq: String(seq) }], now));
       }
+      const dueMs = queue.nextDueMs();
       const request = queue.take(now);
+      assert.equal(request !== undefined, dueMs !== undefined && dueMs <= now, "something is due exactly when it is said");
       if (request !== undefined) {
         assert.ok(!busy.has(request.conversationId), "one request of a conversation at a time");
         busy.add(request.conversationId);
