@@ -56,6 +56,16 @@ impl<'a> At<'a> {
         self.error(kind_of_execution(error), error)
     }
 
+    /// A request failed before anything is served: a right that is missing is then said, not waited for.
+    pub fn failed_at_start(self, error: &ExecutionError) -> StoreError {
+        let is_forbidden = matches!(
+            error,
+            ExecutionError::LastAttemptError(RequestAttemptError::DbError(DbError::Unauthorized, _))
+        );
+        let kind = if is_forbidden { Refused } else { kind_of_execution(error) };
+        self.error(kind, error)
+    }
+
     /// What was read can't be understood.
     pub fn corrupt(self, fault: impl Display) -> StoreError {
         self.error(Corrupt, fault)
@@ -205,13 +215,14 @@ fn kind_of_answer(error: &DbError) -> StoreErrorKind {
         | DbError::WriteFailure { .. }
         | DbError::Unprepared { .. }
         | DbError::ServerError
-        | DbError::RateLimitReached { .. } => Unavailable,
+        | DbError::RateLimitReached { .. }
+        // A right that was taken away may come back, and no record is to be buried for it.
+        | DbError::Unauthorized => Unavailable,
         DbError::SyntaxError
         | DbError::Invalid
         | DbError::AlreadyExists { .. }
         | DbError::FunctionFailure { .. }
         | DbError::AuthenticationError
-        | DbError::Unauthorized
         | DbError::ConfigError
         | DbError::ProtocolError => Refused,
         DbError::Other(_) | _ => Unavailable,
@@ -234,7 +245,7 @@ mod tests {
             (DbError::ServerError, Unavailable),
             (DbError::Invalid, Refused),
             (DbError::SyntaxError, Refused),
-            (DbError::Unauthorized, Refused),
+            (DbError::Unauthorized, Unavailable),
             (DbError::Other(7), Unavailable),
         ] {
             let error = RequestAttemptError::DbError(answer, "said so".to_owned());

@@ -57,8 +57,9 @@ const ANSWERS: [(Fault, StoreErrorKind); 12] = [
     (Fault::ReadFailure, StoreErrorKind::Unavailable),
     (Fault::WriteFailure, StoreErrorKind::Unavailable),
     (Fault::Hangup, StoreErrorKind::Unavailable),
+    // No record is buried because a right was taken away for a while.
+    (Fault::Unauthorized, StoreErrorKind::Unavailable),
     (Fault::Invalid, StoreErrorKind::Refused),
-    (Fault::Unauthorized, StoreErrorKind::Refused),
     (Fault::SyntaxError, StoreErrorKind::Refused),
     (Fault::Garbage, StoreErrorKind::Corrupt),
 ];

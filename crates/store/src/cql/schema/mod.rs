@@ -149,7 +149,7 @@ impl Schema {
         statement.set_request_timeout(Some(Duration::from_millis(STEP_TIMEOUT_MS)));
         let done = self.session.query_unpaged(statement, ()).await;
         done.map(drop).map_err(|error| {
-            let failed = at.failed(&error);
+            let failed = at.failed_at_start(&error);
             at.error(failed.kind, format!("{} in: {text}", failed.detail))
         })
     }
@@ -170,7 +170,7 @@ impl Schema {
         statement.set_is_idempotent(true);
         let values = (COMPONENT, version, super::value::int(now.get()));
         let done = self.session.query_unpaged(statement, values).await;
-        done.map(drop).map_err(|error| self.at("write the version").failed(&error))
+        done.map(drop).map_err(|error| self.at("write the version").failed_at_start(&error))
     }
 
     fn at(&self, operation: &'static str) -> At<'_> {
@@ -200,7 +200,8 @@ where
 {
     let mut statement = Statement::new(text);
     statement.set_is_idempotent(true);
-    let answer = session.query_unpaged(statement, values).await.map_err(|error| at.failed(&error))?;
+    let answer = session.query_unpaged(statement, values).await;
+    let answer = answer.map_err(|error| at.failed_at_start(&error))?;
     let rows = answer.into_rows_result().map_err(|error| at.corrupt(error))?;
     let row = rows.maybe_first_row::<(T,)>().map_err(|error| at.corrupt(error))?;
     Ok(row.map(|(cell,)| cell))
