@@ -62,10 +62,13 @@ impl Caller {
         loop {
             let (pause, seen) = match self.server.send(&call).await {
                 Ok(reply) if reply.asks_to_retry() => {
-                    let asked_s = reply.header("retry-after").and_then(|s| s.parse().ok());
+                    let asked_s = reply.retry_after_s();
                     (asked_s.map_or(RECONNECT_PAUSE, Duration::from_secs), reply.to_string())
                 }
-                Ok(reply) => return reply,
+                Ok(reply) => {
+                    self.server.has_waited(started.elapsed());
+                    return reply;
+                }
                 Err(error) => (RECONNECT_PAUSE, error),
             };
             let waited = started.elapsed();

@@ -1,12 +1,13 @@
 //! Compares every answer with the oracle's.
 
-use crate::device::Devices;
+use crate::device::{Devices, Following};
 use crate::oracle::Oracle;
 use crate::server::Server;
 use crate::wait::wait_until;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
+use tokio::sync::Mutex;
 
 /// Most messages a query may ask for.
 const QUERY_MESSAGES: usize = 200;
@@ -79,10 +80,10 @@ async fn wrong_unread(server: &Server, oracle: &Oracle) -> Result<Vec<String>, S
 /// somebody has read must have been told, and what was told must be right. Only for conversations of up to
 /// 1,000 messages, of which every change is told. Of a recall the IM tells its devices itself.
 pub async fn wait_for_devices(server: &Server, oracle: &Oracle) {
+    let following = Mutex::new(Following::default());
     wait_until(WITHIN, "the devices to show what the oracle says", || async {
-        let mut devices = Devices::default();
-        server.topic("read-changed").await.iter().for_each(|record| devices.told(&record.json()));
-        let wrong = wrong_devices(&devices, oracle);
+        let mut following = following.lock().await;
+        let wrong = wrong_devices(following.catch_up(server).await, oracle);
         let shown = wrong.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join("; ");
         if wrong.is_empty() {
             Ok(())

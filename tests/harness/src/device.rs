@@ -1,5 +1,6 @@
 //! The sender's device: told by `read-changed`, it keeps the greatest version of each message.
 
+use crate::server::Server;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -24,7 +25,41 @@ fn number(told: &Value, field: &str) -> u64 {
     told[field].as_str().and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("{field} in {told}"))
 }
 
+/// Devices that follow what is told.
+#[derive(Debug, Default)]
+pub struct Following {
+    devices: Devices,
+    /// (partition, offset) of what comes next.
+    next: Vec<(u32, u64)>,
+}
+
+impl Following {
+    /// Takes what was told since the last time, from the beginning at first.
+    pub async fn catch_up(&mut self, server: &Server) -> &Devices {
+        if self.next.is_empty() {
+            self.next =
+                server.topic_ends("read-changed").await.iter().map(|p| (p.partition, p.start)).collect();
+        }
+        for record in server.topic_from("read-changed", &self.next).await {
+            self.devices.told(&record.json());
+            if let Some((_, next)) =
+                self.next.iter_mut().find(|(partition, _)| *partition == record.partition)
+            {
+                *next = record.offset + 1;
+            }
+        }
+        &self.devices
+    }
+}
+
 impl Devices {
+    /// What devices show that were told all that a server has told, also when it has ended.
+    pub async fn of(server: &Server) -> Self {
+        let mut devices = Self::default();
+        server.topic("read-changed").await.iter().for_each(|record| devices.told(&record.json()));
+        devices
+    }
+
     /// Takes the payload of a record of `read-changed`; others than message_read are passed over.
     ///
     /// Fails when a version comes again with other counts, or with N above M: both must never be told.

@@ -1,34 +1,45 @@
-//! Starts the real `readmark` and talks to it over its public faces only: HTTP, the operator's socket, the
-//! process. It shares no rule with the product: what the tests expect comes from the documents. Only the log of
-//! a server that has ended is read by the product's own reader ([`offline`]).
+//! Starts the real `readmark`, on embedded or on full parts, in one process or in many, and talks to it over its
+//! public faces only: HTTP, topics, the process. It shares no rule with the product: what the tests expect comes from
+//! the documents. Only topics are read by the product's own adapters, where no process hands them out.
 //!
 //! Everything here panics when it can't go on: it serves tests, and a panic is how a test fails.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
 
+mod beacons;
 mod binary;
 mod caller;
 mod compare;
 pub mod device;
+mod full;
 mod http;
 mod kills;
 pub mod load;
 pub mod metrics;
-pub mod offline;
+mod offline;
+mod options;
 pub mod oracle;
 mod output;
+mod process;
 mod reply;
 mod server;
 mod socket;
 pub mod token;
+mod topic_record;
+mod topics;
 mod wait;
 
+pub use beacons::Beacons;
 pub use binary::binary;
 pub use caller::Caller;
 pub use compare::{wait_for_answers, wait_for_devices};
+pub use full::CONSUMING_ROLES;
 pub use kills::while_killing;
+pub use options::{DataDir, Options, Parts, ServiceSet};
+pub use process::{Process, Start};
+pub use readmark_test_services::{Part, Services};
 pub use reply::Reply;
-pub use server::{DataDir, Options, Server, Start};
-pub use socket::{PartitionEnds, TopicRecord};
+pub use server::Server;
+pub use topic_record::{PartitionEnds, TopicRecord};
 pub use wait::{DEADLINE, wait_until};
 
 /// Milliseconds since 1970, now.

@@ -1,7 +1,5 @@
 //! The Prometheus text format, as far as the tests need it.
 
-use crate::server::Server;
-
 /// A sample.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
@@ -39,13 +37,6 @@ pub fn sum(samples: &[Sample], name: &str, labels: &[(&str, &str)]) -> f64 {
         labels.iter().all(|(name, value)| sample.labels.iter().any(|(n, v)| n == name && v == value))
     };
     samples.iter().filter(|sample| sample.name == name).filter(carries).map(|sample| sample.value).sum()
-}
-
-impl Server {
-    /// What `/metrics` says now.
-    pub async fn metrics(&self) -> Vec<Sample> {
-        parse(&self.anonymous().get("/metrics").await.expect(200).text())
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! The event log of a server that has ended, in its file.
+//! The embedded log of a server that has ended, in its file.
 
-use crate::socket::TopicRecord;
+use crate::topic_record::TopicRecord;
 use readmark_embedded::{Engine, EngineOptions, redb};
 use readmark_events::Topic;
 use readmark_log::embedded::{EmbeddedLog, EmbeddedLogOptions};
@@ -26,15 +26,7 @@ pub async fn topic(data_dir: &Path, topic: Topic) -> Vec<TopicRecord> {
             let page = log.read(partition, next, PAGE).await.expect("the log can be read");
             let Some(last) = page.last() else { break };
             next = last.position.offset + 1;
-            records.extend(page.into_iter().map(|record| TopicRecord {
-                partition: record.position.partition.partition,
-                offset: record.position.offset,
-                appended_at_ms: record.appended_at.get(),
-                key: record.key.map(|key| String::from_utf8_lossy(&key).into_owned()),
-                headers: record.headers.into_iter().collect(),
-                payload: String::from_utf8_lossy(&record.payload).into_owned(),
-                payload_base64: None,
-            }));
+            records.extend(page.into_iter().map(TopicRecord::of));
         }
     }
     log.close().await.expect("the log can be closed");

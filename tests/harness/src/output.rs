@@ -16,11 +16,7 @@ pub struct Output {
 
 impl Output {
     /// Collects from `pipe` until it ends, on a thread of its own.
-    pub fn collect(
-        &self,
-        name: &'static str,
-        pipe: impl Read + Send + 'static,
-    ) -> std::thread::JoinHandle<()> {
+    pub fn collect(&self, name: String, pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<()> {
         let output = self.clone();
         std::thread::spawn(move || {
             for line in BufReader::new(pipe).lines().map_while(Result::ok) {

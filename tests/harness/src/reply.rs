@@ -46,6 +46,14 @@ impl Reply {
         matches!(self.status, 429 | 503) || self.status == 409 && self.problem() == "seq-beyond-head"
     }
 
+    /// How long the answer asks to wait, in seconds. Overload, and a part that is away, must say it.
+    #[must_use]
+    pub fn retry_after_s(&self) -> Option<u64> {
+        let asked_s = self.header("retry-after").and_then(|s| s.parse().ok());
+        assert!(asked_s.is_some() || !matches!(self.status, 429 | 503), "no Retry-After: {self}");
+        asked_s
+    }
+
     /// Fails unless the status is `status`.
     #[track_caller]
     #[must_use]

@@ -1,88 +1,32 @@
-//! A running `readmark up`: started, killed, stopped and started again on the same directory.
+//! A running readmark: one process, or several that share log and store.
 
 use crate::caller::Caller;
+use crate::full::Installation;
 use crate::http::{Call, Http};
+use crate::metrics::Sample;
+use crate::options::{Options, Parts};
 use crate::output::Output;
+use crate::process::{Address, Process, Program, ReservedPort, Start};
 use crate::reply::Reply;
-use crate::{DEADLINE, binary, token, wait_until};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::token;
+use futures::future::join_all;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard};
-
-/// Where a server keeps its data.
-#[derive(Clone)]
-pub struct DataDir {
-    path: PathBuf,
-    _owned: Option<Arc<tempfile::TempDir>>,
-}
-
-impl Default for DataDir {
-    fn default() -> Self {
-        let dir = tempfile::Builder::new().prefix("readmark-test-").tempdir().expect("a temporary directory");
-        Self { path: dir.path().join("data"), _owned: Some(Arc::new(dir)) }
-    }
-}
-
-impl DataDir {
-    /// A directory that the test takes care of itself.
-    #[must_use]
-    pub fn at(path: PathBuf) -> Self {
-        Self { path, _owned: None }
-    }
-
-    /// Its path.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-/// How to start.
-#[derive(Clone, Default)]
-pub struct Options {
-    /// Where the data is.
-    pub data_dir: DataDir,
-    /// Variables of the environment, in addition.
-    pub env: Vec<(String, String)>,
-    /// A command that runs the program, such as one that sets a limit first.
-    pub launcher: Vec<String>,
-    /// The data directory as the program names it, where a launcher puts it elsewhere than the test sees it.
-    pub inner_data_dir: Option<PathBuf>,
-}
-
-impl Options {
-    /// With a variable.
-    #[must_use]
-    pub fn env(mut self, name: &str, value: &str) -> Self {
-        self.env.push((name.to_owned(), value.to_owned()));
-        self
-    }
-}
-
-/// How a start ended.
-#[derive(Debug)]
-pub enum Start {
-    /// It answers.
-    Ready,
-    /// It ended before it was ready.
-    Ended(ExitStatus),
-}
-
-#[derive(Default)]
-struct Running {
-    child: Option<Child>,
-    listen: Option<SocketAddr>,
-    starts: u32,
-}
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 struct Shared {
     options: Options,
-    running: Mutex<Running>,
+    processes: Mutex<Vec<Process>>,
+    /// On full parts; taken when it is removed.
+    installation: Option<Installation>,
     output: Output,
     http: Http,
-    secret: Mutex<Vec<u8>>,
+    /// Calls go round the processes that take them.
+    turn: AtomicUsize,
+    unanswered: AtomicUsize,
+    longest_wait_ms: AtomicU64,
 }
 
 /// A server that tests may share between tasks. The last owner kills it.
@@ -107,123 +51,103 @@ impl Server {
     /// One that is not started yet.
     #[must_use]
     pub fn stopped(options: Options) -> Self {
+        let installation = match &options.parts {
+            Parts::Embedded => None,
+            Parts::Full(services) => Some(Installation::new(services.clone(), options.data_dir.path())),
+        };
+        let processes = options.processes.clone();
         let shared = Shared {
             options,
-            running: Mutex::default(),
+            processes: Mutex::default(),
+            installation,
             output: Output::default(),
             http: Http::default(),
-            secret: Mutex::default(),
+            turn: AtomicUsize::new(0),
+            unanswered: AtomicUsize::new(0),
+            longest_wait_ms: AtomicU64::new(0),
         };
-        Self { shared: Arc::new(shared) }
+        let server = Self { shared: Arc::new(shared) };
+        if processes.is_empty() {
+            server.add("all");
+        }
+        for roles in processes {
+            server.add(roles);
+        }
+        server
+    }
+
+    /// Adds a process with these roles, not started yet. Calls go to those that have the gateway, so the query must
+    /// be there too.
+    pub fn add(&self, roles: &'static str) -> Process {
+        let (shared, options) = (&self.shared, &self.shared.options);
+        let mut processes = shared.processes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut program =
+            Program { launcher: options.launcher.clone(), arguments: Vec::new(), env: options.env.clone() };
+        let address = match &shared.installation {
+            None => {
+                assert!(processes.is_empty() && roles == "all", "embedded parts serve one process");
+                let data_dir = options.inner_data_dir.as_deref().unwrap_or_else(|| options.data_dir.path());
+                program.arguments = ["up", "--listen", "127.0.0.1:0", "--data-dir"].map(Into::into).to_vec();
+                program.arguments.push(data_dir.into());
+                Address::In(self.data_dir().join("listen"))
+            }
+            Some(installation) => {
+                let port = ReservedPort::any();
+                program.arguments = Installation::serve(roles, &port);
+                program.env.splice(0..0, installation.env());
+                Address::At(port)
+            }
+        };
+        let process = Process::new(roles, processes.len(), program, address, shared.output.clone());
+        processes.push(process.clone());
+        process
+    }
+
+    /// Its processes, in the order in which they were added.
+    #[must_use]
+    pub fn processes(&self) -> Vec<Process> {
+        self.shared.processes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Starts it (again) and waits until it is ready.
     pub async fn restart(&self) {
-        if let Start::Ended(status) = self.try_start().await {
-            panic!("readmark ended with {status} instead of getting ready");
-        }
+        self.set_up().await;
+        join_all(self.processes().iter().map(Process::restart)).await;
     }
 
-    /// Starts it and waits until it is ready or has ended.
+    /// Starts it and waits until it is ready or a process has ended.
     pub async fn try_start(&self) -> Start {
-        let listen_file = self.data_dir().join("listen");
-        // A killed server leaves the file behind, with an address that may be another server's by now.
-        let _ = std::fs::remove_file(&listen_file);
-        self.spawn();
-        let started = wait_until(DEADLINE, "readmark to be ready", || self.is_ready(&listen_file)).await;
-        if matches!(started, Start::Ready) {
-            *self.shared.secret.lock().unwrap() =
-                std::fs::read(self.data_dir().join("secret")).unwrap_or_default();
-        }
-        started
+        self.set_up().await;
+        let starts = join_all(self.processes().iter().map(Process::try_start)).await;
+        starts.into_iter().find(|start| matches!(start, Start::Ended(_))).unwrap_or(Start::Ready)
     }
 
-    fn spawn(&self) {
-        let options = &self.shared.options;
-        let mut words = options.launcher.clone();
-        words.push(binary().display().to_string());
-        let mut command = Command::new(&words[0]);
-        let data_dir = options.inner_data_dir.as_deref().unwrap_or_else(|| options.data_dir.path());
-        // What is set for the tests themselves is no configuration of the server.
-        for (name, _) in
-            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("READMARK_"))
-        {
-            command.env_remove(name);
+    async fn set_up(&self) {
+        if let Some(installation) = &self.shared.installation {
+            installation.set_up(&self.shared.options.env).await;
         }
-        command
-            .args(&words[1..])
-            .args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
-            .arg(data_dir)
-            .envs(options.env.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap_or_else(|e| panic!("{words:?} can't be started: {e}"));
-        self.shared.output.collect("out", child.stdout.take().expect("stdout is piped"));
-        self.shared.output.collect("err", child.stderr.take().expect("stderr is piped"));
-        let mut running = self.running();
-        assert!(running.child.is_none(), "readmark is running already");
-        running.starts += 1;
-        self.shared.output.push(format!("test| start {} as process {}", running.starts, child.id()));
-        running.child = Some(child);
-    }
-
-    async fn is_ready(&self, listen_file: &Path) -> Result<Start, String> {
-        if let Some(status) = self.poll_exit() {
-            return Ok(Start::Ended(status));
-        }
-        let text =
-            std::fs::read_to_string(listen_file).map_err(|e| format!("{}: {e}", listen_file.display()))?;
-        let listen: SocketAddr =
-            text.trim().parse().map_err(|e| format!("listen file holds {text:?}: {e}"))?;
-        let call =
-            Call { method: "GET", path: "/readyz".into(), headers: Vec::new(), body: Vec::new().into() };
-        let reply = self.shared.http.send(listen, &call).await?;
-        if reply.status != 200 {
-            return Err(format!("/readyz: {reply}"));
-        }
-        self.running().listen = Some(listen);
-        Ok(Start::Ready)
-    }
-
-    fn poll_exit(&self) -> Option<ExitStatus> {
-        let mut running = self.running();
-        let status = running.child.as_mut()?.try_wait().expect("the child can be asked")?;
-        running.child = None;
-        running.listen = None;
-        Some(status)
     }
 
     /// Ends it with SIGKILL, as a crash would.
     pub fn kill(&self) {
-        let mut running = self.running();
-        let mut child = running.child.take().expect("readmark is running");
-        running.listen = None;
-        child.kill().expect("own child can be killed");
-        child.wait().expect("own child can be waited for");
+        self.processes().iter().for_each(Process::kill);
     }
 
     /// Asks it to end with SIGTERM, without waiting.
     pub fn send_sigterm(&self) {
-        let running = self.running();
-        let child = running.child.as_ref().expect("readmark is running");
-        let pid = Pid::from_raw(i32::try_from(child.id()).expect("a pid")).expect("a pid is positive");
-        kill_process(pid, Signal::TERM).expect("own child can be signalled");
+        self.processes().iter().for_each(Process::send_sigterm);
     }
 
-    /// Waits until it has ended by itself.
-    pub async fn ended(&self) -> ExitStatus {
-        wait_until(DEADLINE, "readmark to end", || async {
-            self.poll_exit().ok_or("still running".to_owned())
-        })
-        .await
+    /// Waits until it has ended by itself; says how its first process did.
+    pub async fn ended(&self) -> std::process::ExitStatus {
+        let ends = join_all(self.processes().iter().map(Process::ended)).await;
+        ends[0]
     }
 
-    /// Ends it with SIGTERM and waits; it must have drained and say so with exit code 0.
+    /// Ends it with SIGTERM and waits; every process must have drained and say so with exit code 0.
     pub async fn terminate(&self) {
         self.send_sigterm();
-        let status = self.ended().await;
-        assert_eq!(status.code(), Some(0), "SIGTERM drains and exits with 0");
+        join_all(self.processes().iter().map(Process::drained)).await;
     }
 
     /// The data directory, as the test sees it.
@@ -232,10 +156,10 @@ impl Server {
         self.shared.options.data_dir.path()
     }
 
-    /// Where it listens now; `None` while it is down.
+    /// Where its first process listens now; `None` while it is down.
     #[must_use]
     pub fn listen(&self) -> Option<SocketAddr> {
-        self.running().listen
+        self.processes()[0].listen()
     }
 
     /// What it has printed.
@@ -244,10 +168,19 @@ impl Server {
         &self.shared.output
     }
 
+    /// What `/metrics` of its running processes say now.
+    pub async fn metrics(&self) -> Vec<Sample> {
+        let mut samples = Vec::new();
+        for process in self.processes().iter().filter(|process| process.listen().is_some()) {
+            samples.extend(process.metrics().await);
+        }
+        samples
+    }
+
     /// The secret that its tokens are signed with.
     #[must_use]
     pub fn secret(&self) -> Vec<u8> {
-        self.shared.secret.lock().unwrap().clone()
+        std::fs::read(self.data_dir().join("secret")).unwrap_or_default()
     }
 
     /// Calls with the IM backend's token.
@@ -274,26 +207,53 @@ impl Server {
         Caller::new(self.clone(), None)
     }
 
-    /// One request, one answer; `Err` says why there is none.
-    pub(crate) async fn send(&self, call: &Call) -> Result<Reply, String> {
-        let listen = self.listen().ok_or("readmark is down")?;
-        self.shared.http.send(listen, call).await
+    /// Requests so far that stayed without an answer.
+    #[must_use]
+    pub fn unanswered(&self) -> usize {
+        self.shared.unanswered.load(Ordering::SeqCst)
     }
 
-    fn running(&self) -> MutexGuard<'_, Running> {
-        self.shared.running.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    /// The longest that a caller, who sends again what was refused for now, has waited for an answer.
+    #[must_use]
+    pub fn longest_wait(&self) -> Duration {
+        Duration::from_millis(self.shared.longest_wait_ms.load(Ordering::SeqCst))
+    }
+
+    pub(crate) fn has_waited(&self, waited: Duration) {
+        let ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
+        self.shared.longest_wait_ms.fetch_max(ms, Ordering::SeqCst);
+    }
+
+    /// One request, one answer, of any process that takes calls and lives; `Err` says why there is none.
+    pub(crate) async fn send(&self, call: &Call) -> Result<Reply, String> {
+        let living: Vec<SocketAddr> = self.processes().iter().filter_map(Process::takes_calls_at).collect();
+        let turn = self.shared.turn.fetch_add(1, Ordering::Relaxed);
+        let reply = match living.get(turn % living.len().max(1)) {
+            Some(listen) => self.shared.http.send(*listen, call).await,
+            None => Err("readmark is down".to_owned()),
+        };
+        if reply.is_err() {
+            self.shared.unanswered.fetch_add(1, Ordering::SeqCst);
+        }
+        reply
+    }
+
+    pub(crate) fn installation(&self) -> Option<&Installation> {
+        self.shared.installation.as_ref()
     }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        let running = self.running.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(child) = running.child.as_mut() {
-            let _ = child.kill();
-            let _ = child.wait();
+        let processes = std::mem::take(self.processes.get_mut().unwrap_or_else(PoisonError::into_inner));
+        for process in processes {
+            process.kill_if_running();
         }
         if std::thread::panicking() {
             eprintln!("--- what readmark printed last\n{}\n---", self.output.tail());
+        }
+        if let Some(installation) = self.installation.take() {
+            installation.remove();
         }
     }
 }

@@ -132,7 +132,7 @@ async fn on_a_full_disk() {
         data_dir: DataDir::at(namespace.outside(&path.join("data"))),
         inner_data_dir: Some(path.join("data")),
         launcher: namespace.launcher(),
-        env: Vec::new(),
+        ..Options::default()
     });
     server.restart().await;
     let accepted = fill(&server).await;

@@ -1,9 +1,8 @@
 //! SIGTERM drains: what is under way is answered, windows are flushed, positions are stored, the exit code is 0.
 #![allow(clippy::expect_used, reason = "tests")]
 
-use readmark_events::Topic;
 use readmark_test_harness::device::Devices;
-use readmark_test_harness::{DEADLINE, Server, now_ms, offline, token, wait_until};
+use readmark_test_harness::{DEADLINE, Options, Server, now_ms, token, wait_until};
 use readmark_test_kills::raw::begin_post;
 use serde_json::{Value, json};
 
@@ -18,8 +17,8 @@ fn join(uid: u64) -> Value {
     json!({"type": "member_joined", "conversation_id": "c", "uid": uid.to_string(), "at_seq": "0", "occurred_at": (now_ms() - 1_000).to_string()})
 }
 
-async fn group() -> Server {
-    let server = Server::fresh().await;
+async fn group(options: Options) -> Server {
+    let server = Server::start(options).await;
     let mut events: Vec<Value> = (0..MEMBERS).map(|n| join(FIRST_READER + n)).collect();
     events.push(join(SENDER));
     events.push(json!({"type": "message_sent", "conversation_id": "c", "seq": "1", "msg_id": "901", "sender_uid": SENDER.to_string(), "occurred_at": now_ms().to_string()}));
@@ -33,9 +32,8 @@ async fn group() -> Server {
     server
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn requests_under_way_are_answered_and_windows_are_flushed() {
-    let server = group().await;
+async fn answers_flushes_and_stores(options: Options) {
+    let server = group(options).await;
     let listen = server.listen().expect("the server is running");
     let body = json!({"conversation_id": "c", "messages": [{"seq": "1"}]}).to_string();
     let mut half_sent = Vec::new();
@@ -50,10 +48,8 @@ async fn requests_under_way_are_answered_and_windows_are_flushed() {
     }
     assert_eq!(server.ended().await.code(), Some(0));
 
-    let mut devices = Devices::default();
-    let told = offline::topic(server.data_dir(), Topic::ReadChanged).await;
-    told.iter().for_each(|record| devices.told(&record.json()));
-    let shown = devices.shown("c", 1).map(|shown| (shown.read, shown.total));
+    let told = server.topic("read-changed").await;
+    let shown = Devices::of(&server).await.shown("c", 1).map(|shown| (shown.read, shown.total));
     assert_eq!(shown, Some((UNDER_WAY, MEMBERS)), "windows are flushed before the program ends");
 
     // Positions were stored, so nothing is handled or told again.
@@ -61,17 +57,36 @@ async fn requests_under_way_are_answered_and_windows_are_flushed() {
     let reply = server.as_service().get("/v1/conversations/c/messages/1/receipt").await.expect(200);
     assert_eq!(reply.json()["read"], UNDER_WAY.to_string().as_str(), "{reply}");
     server.terminate().await;
-    let again = offline::topic(server.data_dir(), Topic::ReadChanged).await;
+    let again = server.topic("read-changed").await;
     assert_eq!(again.len(), told.len(), "told again after a clean stop");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_idle_server_ends_at_once_and_comes_back() {
-    let server = group().await;
+async fn ends_at_once_and_comes_back(options: Options) {
+    let server = group(options).await;
     for _ in 0..3 {
         server.terminate().await;
         server.restart().await;
     }
     let reply = server.as_service().get("/v1/conversations/c/messages/1/receipt").await.expect(200);
     assert_eq!(reply.json()["total"], MEMBERS.to_string().as_str(), "{reply}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_under_way_are_answered_and_windows_are_flushed() {
+    answers_flushes_and_stores(Options::default()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_under_way_are_answered_and_windows_are_flushed_on_full_parts() {
+    answers_flushes_and_stores(Options::full()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_server_ends_at_once_and_comes_back() {
+    ends_at_once_and_comes_back(Options::default()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_server_ends_at_once_and_comes_back_on_full_parts() {
+    ends_at_once_and_comes_back(Options::full()).await;
 }

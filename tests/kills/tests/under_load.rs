@@ -3,10 +3,9 @@
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use readmark_events::Topic;
 use readmark_test_harness::load::{self, LoadSize};
 use readmark_test_harness::oracle::Oracle;
-use readmark_test_harness::{Server, offline, wait_for_answers, wait_for_devices, while_killing};
+use readmark_test_harness::{Options, Server, wait_for_answers, wait_for_devices, while_killing};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -16,9 +15,9 @@ const PAUSE_MS: std::ops::Range<u64> = 10..700;
 /// Pauses that must have begun before the load may end; the kill of the last one may find it ended.
 const LEAST_KILLS: usize = 8;
 
-async fn exact_after_kills(seed: u64) {
+async fn exact_after_kills(options: Options, seed: u64) {
     println!("seed {seed}");
-    let server = Server::fresh().await;
+    let server = Server::start(options).await;
     let mut rng = StdRng::seed_from_u64(seed);
     let mut oracles: Vec<Oracle> = Vec::new();
     let begun = AtomicUsize::new(0);
@@ -40,23 +39,29 @@ async fn exact_after_kills(seed: u64) {
         wait_for_devices(&server, oracle).await;
     }
     server.terminate().await;
-    let dead = offline::topic(server.data_dir(), Topic::DeadLetters).await;
+    let dead = server.topic("dead-letters").await;
     assert!(dead.is_empty(), "{} dead letters, first: {:?}", dead.len(), dead.first());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn first_seed() {
-    exact_after_kills(11).await;
+    exact_after_kills(Options::default(), 11).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn second_seed() {
-    exact_after_kills(12).await;
+    exact_after_kills(Options::default(), 12).await;
 }
 
 /// `READMARK_SEED` replays a failure, or tries another order of things.
 #[tokio::test(flavor = "multi_thread")]
 async fn seed_of_choice() {
     let given = std::env::var("READMARK_SEED").ok();
-    exact_after_kills(given.map_or(13, |seed| seed.parse().expect("READMARK_SEED is a number"))).await;
+    let seed = given.map_or(13, |seed| seed.parse().expect("READMARK_SEED is a number"));
+    exact_after_kills(Options::default(), seed).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_full_parts() {
+    exact_after_kills(Options::full(), 14).await;
 }

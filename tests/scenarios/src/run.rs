@@ -4,7 +4,7 @@ use crate::format::{Scenario, Step};
 use crate::world::World;
 use crate::{answers, calls, events, settle, told};
 use futures::future::BoxFuture;
-use readmark_test_harness::{Options, Server, load, offline, wait_for_answers};
+use readmark_test_harness::{Options, Server, load, wait_for_answers};
 use std::sync::Arc;
 
 /// Runs a scenario against a server of its own; fails by panicking.
@@ -73,7 +73,7 @@ fn run_step<'a>(world: &'a Arc<World>, step: &'a Step, round: u64) -> BoxFuture<
             }
             Step::ForgetPositions => {
                 world.server.terminate().await;
-                offline::forget_positions(world.server.data_dir()).await;
+                world.server.forget_positions().await;
                 world.server.restart().await;
             }
             Step::Settle => settle::settle(world).await,

@@ -1,10 +1,11 @@
 //! Compares answers and devices with what is expected.
 
 use crate::trace::{Expected, ExpectedMessage, Trace};
-use readmark_test_harness::device::Devices;
+use readmark_test_harness::device::{Devices, Following};
 use readmark_test_harness::{Server, wait_until};
 use serde_json::{Value, json};
 use std::time::Duration;
+use tokio::sync::Mutex;
 
 /// How long applying a whole trace may take on a busy machine, in a debug build.
 const WITHIN: Duration = Duration::from_secs(120);
@@ -137,13 +138,9 @@ pub fn check_devices(devices: &Devices, trace: &Trace) -> Result<(), String> {
 
 /// Waits until the senders' devices show what is expected, by what is told while the server runs.
 pub async fn wait_for_devices(server: &Server, trace: &Trace) {
+    let following = Mutex::new(Following::default());
     wait_until(WITHIN, &format!("the devices of {}", trace.conversation_id), || async {
-        let mut devices = Devices::default();
-        server.topic("read-changed").await.iter().for_each(|record| devices.told(&record.json()));
-        check_devices(&devices, trace)
+        check_devices(following.lock().await.catch_up(server).await, trace)
     })
     .await;
 }
-
-/// Time between two crashes while a trace is played.
-pub const KILL_EVERY: Duration = Duration::from_secs(2);

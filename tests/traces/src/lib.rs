@@ -3,9 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
 
 mod check;
+mod crowd;
+mod exact;
 mod player;
 mod trace;
 
-pub use check::{KILL_EVERY, check_answers, check_devices, wait_for_devices};
-pub use player::{Play, Reads, play};
+pub use crowd::Crowd;
+pub use exact::{check, exact, exact_while_killed, play_both};
+pub use player::{Play, Reads};
 pub use trace::{Expected, ExpectedMessage, Kind, Step, Trace};

@@ -40,6 +40,19 @@ impl Play {
     pub const FULL_SPEED: Self =
         Self { batch: 500, in_flight: 1, twice: false, reads: Reads::ByBackend, spread_over: Duration::ZERO };
 
+    /// Everything again right after it was answered.
+    pub const TWICE: Self = Self { batch: 100, twice: true, ..Self::FULL_SPEED };
+
+    /// Reads by the readers themselves.
+    pub const BY_READERS: Self =
+        Self { batch: 100, in_flight: 16, reads: Reads::ByReaders, ..Self::FULL_SPEED };
+
+    /// Over enough time for several crashes.
+    pub const SLOWLY: Self = Self { batch: 50, spread_over: Duration::from_secs(9), ..Self::FULL_SPEED };
+
+    /// The same, with reads by the readers themselves.
+    pub const SLOWLY_BY_READERS: Self = Self { in_flight: 8, reads: Reads::ByReaders, ..Self::SLOWLY };
+
     const fn times(&self) -> usize {
         if self.twice { 2 } else { 1 }
     }
