@@ -20,8 +20,7 @@ use std::collections::BTreeMap;
 /// short record of 65,536.
 const SKIPPED_SEQS_PER_RUN: u64 = MAX_SKIP_SEQS;
 
-/// Facts of one conversation that follow each other and are written together: all merges, so that their
-/// order within a run makes no difference.
+/// Facts of one conversation that are written together: all merges, so that their order makes no difference.
 #[derive(Debug, Clone)]
 enum Run {
     Messages(Vec<(Record, MessageFact)>),
@@ -31,10 +30,15 @@ enum Run {
 }
 
 /// One conversation's share of a batch.
+///
+/// Facts of a kind are one run, wherever they stood in the batch: a channel where people come and go between messages
+/// would else be written step by step, each step some round trips to the store. Members come first, for the size of
+/// the group decides how a message's readers are stored.
 #[derive(Debug)]
 pub(crate) struct ConversationBatch {
     conversation_id: ConversationId,
-    runs: Vec<Run>,
+    members: Vec<(Record, MemberFact)>,
+    others: Vec<Run>,
 }
 
 /// Decodes records and splits them by conversation; what can't be decoded is a dead letter.
@@ -52,7 +56,7 @@ pub(crate) fn split(records: Vec<Record>, order: OrderSource) -> (Vec<Conversati
         match accepted {
             Ok((conversation_id, run)) => batches
                 .entry(conversation_id.clone())
-                .or_insert_with(|| ConversationBatch { conversation_id, runs: Vec::new() })
+                .or_insert_with(|| ConversationBatch::new(conversation_id))
                 .add(run),
             Err(reason) => letters.push(DeadLetter { record, reason }),
         }
@@ -96,6 +100,13 @@ impl Run {
         }
     }
 
+    const fn as_messages(&mut self) -> Option<&mut Vec<(Record, MessageFact)>> {
+        match self {
+            Self::Messages(facts) => Some(facts),
+            Self::Members(_) | Self::Closed(..) | Self::Policy(..) => None,
+        }
+    }
+
     /// One run for each record.
     fn into_singles(self) -> Vec<Self> {
         match self {
@@ -119,22 +130,30 @@ impl Run {
 }
 
 impl ConversationBatch {
+    const fn new(conversation_id: ConversationId) -> Self {
+        Self { conversation_id, members: Vec::new(), others: Vec::new() }
+    }
+
     fn add(&mut self, run: Run) {
-        match (self.runs.last_mut(), run) {
-            (Some(Run::Messages(facts)), Run::Messages(more))
-                if skipped_seqs(facts) < SKIPPED_SEQS_PER_RUN =>
-            {
+        let last_messages = self.others.iter_mut().rev().find_map(Run::as_messages);
+        match (last_messages, run) {
+            (_, Run::Members(more)) => self.members.extend(more),
+            (Some(facts), Run::Messages(more)) if skipped_seqs(facts) < SKIPPED_SEQS_PER_RUN => {
                 facts.extend(more);
             }
-            (Some(Run::Members(facts)), Run::Members(more)) => facts.extend(more),
-            (_, run) => self.runs.push(run),
+            (_, run) => self.others.push(run),
         }
     }
 
-    /// Writes everything, in order, and gathers what is to be told.
+    fn into_runs(self) -> Vec<Run> {
+        let members = (!self.members.is_empty()).then_some(Run::Members(self.members));
+        members.into_iter().chain(self.others).collect()
+    }
+
+    /// Writes everything, and gathers what is to be told.
     pub async fn apply(self, tools: &Tools) -> Result<Outcome, StepError> {
-        let mut outcome = Outcome::new(self.conversation_id);
-        for run in self.runs {
+        let mut outcome = Outcome::new(self.conversation_id.clone());
+        for run in self.into_runs() {
             outcome.positions.extend(run.records().iter().map(|record| record.position));
             match run.apply(tools, &mut outcome).await {
                 Err(error) if error.is_refusal() => apply_singly(tools, run, &mut outcome).await?,
@@ -172,30 +191,65 @@ async fn apply_singly(tools: &Tools, run: Run, outcome: &mut Outcome) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use readmark_domain::fact::SeqSkipped;
-    use readmark_domain::id::Seq;
+    use readmark_domain::fact::{MemberLeft, SeqSkipped};
+    use readmark_domain::id::{Seq, Uid};
     use readmark_domain::time::TimeMs;
     use readmark_events::Topic;
     use readmark_log::{NewRecord, Position, TopicPartition};
 
-    fn skip(offset: u64, from: u64, to: u64) -> Record {
-        let fact = ConversationFact::SeqSkipped(SeqSkipped {
-            conversation_id: ConversationId::new("c").unwrap(),
-            from: Seq::new(from).unwrap(),
-            to: Seq::new(to).unwrap(),
-            occurred_at: TimeMs::new(1).unwrap(),
-        });
-        let NewRecord { key, payload, headers, .. } = NewRecord::of(&fact).unwrap();
+    fn record(offset: u64, fact: &ConversationFact) -> Record {
+        let NewRecord { key, payload, headers, .. } = NewRecord::of(fact).unwrap();
         let partition = TopicPartition { topic: Topic::ConversationEvents, partition: 0 };
         let position = Position { partition, offset };
         Record { position, appended_at: TimeMs::new(1).unwrap(), key: Some(key), payload, headers }
     }
 
-    fn runs(skips: impl Iterator<Item = (u64, u64)>) -> Vec<usize> {
-        let records = skips.zip(0..).map(|((from, to), offset)| skip(offset, from, to)).collect();
+    fn skipped(from: u64, to: u64) -> ConversationFact {
+        ConversationFact::SeqSkipped(SeqSkipped {
+            conversation_id: ConversationId::new("c").unwrap(),
+            from: Seq::new(from).unwrap(),
+            to: Seq::new(to).unwrap(),
+            occurred_at: TimeMs::new(1).unwrap(),
+        })
+    }
+
+    fn left(uid: u64) -> ConversationFact {
+        ConversationFact::MemberLeft(MemberLeft {
+            conversation_id: ConversationId::new("c").unwrap(),
+            uid: Uid::new(uid).unwrap(),
+            at_seq: Seq::new_or_zero(0).unwrap(),
+            occurred_at: TimeMs::new(1).ok(),
+            version: None,
+        })
+    }
+
+    fn closed() -> ConversationFact {
+        ConversationFact::ConversationClosed(ConversationClosed {
+            conversation_id: ConversationId::new("c").unwrap(),
+            closed: true,
+            occurred_at: TimeMs::new(1).ok(),
+            version: None,
+        })
+    }
+
+    fn runs_of(facts: &[ConversationFact]) -> Vec<Run> {
+        let records = facts.iter().zip(0..).map(|(fact, offset)| record(offset, fact)).collect();
         let (batches, letters) = split(records, OrderSource::OccurredAt);
         assert!(letters.is_empty());
-        batches.iter().flat_map(|batch| &batch.runs).map(|run| run.records().len()).collect()
+        batches.into_iter().flat_map(ConversationBatch::into_runs).collect()
+    }
+
+    fn runs(skips: impl Iterator<Item = (u64, u64)>) -> Vec<usize> {
+        let facts: Vec<_> = skips.map(|(from, to)| skipped(from, to)).collect();
+        runs_of(&facts).iter().map(|run| run.records().len()).collect()
+    }
+
+    #[test]
+    fn facts_of_a_kind_are_one_run_with_the_members_first() {
+        let runs = runs_of(&[skipped(1, 1), left(7), closed(), skipped(2, 2), left(8), skipped(3, 3)]);
+        let offsets =
+            |run: &Run| run.records().iter().map(|record| record.position.offset).collect::<Vec<_>>();
+        assert_eq!(runs.iter().map(offsets).collect::<Vec<_>>(), [vec![1, 4], vec![0, 3, 5], vec![2]]);
     }
 
     #[test]
