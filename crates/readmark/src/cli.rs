@@ -25,7 +25,7 @@ pub(crate) enum Command {
     Setup(Setup),
     /// Print a bearer token
     Token(Token),
-    /// Show what is known of a message, a conversation or a user
+    /// Show what is known of a message, a conversation or a user, or how far roles are behind
     #[command(subcommand)]
     Inspect(Inspect),
     /// Show, check or describe the configuration
@@ -131,6 +131,11 @@ pub(crate) enum Inspect {
     User {
         /// The user
         uid: Uid,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// How far each role is behind in the log, by topic and partition
+    Lag {
         #[command(flatten)]
         output: Output,
     },

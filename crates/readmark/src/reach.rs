@@ -3,9 +3,10 @@
 
 use crate::admin;
 use crate::cli::Source;
-use crate::config::Config;
+use crate::config::{Config, LogKind};
 use crate::exit::Failure;
 use crate::parts::{Parts, is_embedded};
+use readmark_log::kafka::KafkaLog;
 use std::path::PathBuf;
 
 /// What was reached.
@@ -19,13 +20,9 @@ pub(crate) enum Reached {
 /// Reaches them.
 pub(crate) async fn reach(source: &Source, config: &Config) -> Result<Reached, Failure> {
     let data_dir = &config.data_dir;
-    // A directory that is named on the command line is meant, also where servers are configured.
-    if is_embedded(config) || source.data_dir.is_some() {
-        let socket = data_dir.join("admin.sock");
-        if admin::is_served(&socket).await {
-            eprintln!("source: the readmark running on {}", data_dir.display());
-            return Ok(Reached::Running(socket));
-        }
+    if let Some(socket) = running(source, config).await {
+        eprintln!("source: the readmark running on {}", data_dir.display());
+        return Ok(Reached::Running(socket));
     }
     if is_embedded(config) {
         if !data_dir.is_dir() {
@@ -37,4 +34,22 @@ pub(crate) async fn reach(source: &Source, config: &Config) -> Result<Reached, F
         eprintln!("source: Kafka at {brokers}, keyspace {} at {nodes}", config.store.keyspace);
     }
     Ok(Reached::Parts(Box::new(Parts::open(config, None).await?)))
+}
+
+/// The log on Kafka, for what needs no store: it may be away. Nothing where the log is embedded, or a running process is
+/// meant.
+pub(crate) async fn reach_log_alone(source: &Source, config: &Config) -> Result<Option<KafkaLog>, Failure> {
+    if config.log.kind == LogKind::Embedded || running(source, config).await.is_some() {
+        return Ok(None);
+    }
+    eprintln!("source: Kafka at {}", config.log.brokers.joined());
+    KafkaLog::open(config.log.kafka(None)?).await.map(Some).map_err(Failure::failed)
+}
+
+/// The socket of the process that runs on the data directory. A directory that is named on the command line is meant,
+/// also where servers are configured.
+async fn running(source: &Source, config: &Config) -> Option<PathBuf> {
+    let may_run = is_embedded(config) || source.data_dir.is_some();
+    let socket = config.data_dir.join("admin.sock");
+    (may_run && admin::is_served(&socket).await).then_some(socket)
 }

@@ -1,3 +1,7 @@
+use readmark_aggregator::Aggregator;
+use readmark_catalog::Catalog;
+use readmark_runtime::lag::Consumed;
+use readmark_watermark::Watermark;
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
@@ -23,6 +27,16 @@ impl RoleName {
             Self::Aggregator => "aggregator",
             Self::Watermark => "watermark",
             Self::Query => "query",
+        }
+    }
+
+    /// What it consumes from the log, with the name of its group; nothing when it only answers calls.
+    pub const fn consumes(self) -> Option<Consumed> {
+        match self {
+            Self::Catalog => Some((Catalog::NAME, Catalog::TOPICS)),
+            Self::Aggregator => Some((Aggregator::NAME, Aggregator::TOPICS)),
+            Self::Watermark => Some((Watermark::NAME, Watermark::TOPICS)),
+            Self::Gateway | Self::Query => None,
         }
     }
 }

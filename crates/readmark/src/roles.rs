@@ -4,9 +4,9 @@ use crate::role_name::{RoleName, RoleSet};
 use prometheus::Registry;
 use readmark_aggregator::{Aggregator, AggregatorMetrics};
 use readmark_catalog::{Catalog, CatalogMetrics};
-use readmark_events::Topic;
 use readmark_http::Check;
 use readmark_runtime::consume::{Standing, consume_watched};
+use readmark_runtime::lag::Consumed;
 use readmark_runtime::metrics::SharedMetrics;
 use readmark_runtime::ports::{Ports, Rules};
 use readmark_runtime::role::{Role, RoleError};
@@ -24,7 +24,7 @@ pub(crate) struct RunningRoles {
     /// One for each: does it have its share of the partitions?
     pub checks: Vec<Check>,
     /// What each consumes.
-    pub consumed: Vec<(&'static str, &'static [Topic])>,
+    pub consumed: Vec<Consumed>,
 }
 
 /// Starts the consuming roles among `chosen`.

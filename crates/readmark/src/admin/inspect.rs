@@ -1,12 +1,11 @@
 //! `inspect` over the socket.
 
 use super::state::{AdminError, AdminState};
-use crate::command::inspect::{conversation, message, user};
+use crate::command::inspect::{conversation, lag, message, user};
 use axum::Json;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use readmark_domain::id::{ConversationId, Seq, Uid};
-use readmark_store::StoreError;
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -26,7 +25,7 @@ pub(crate) struct OfUser {
     uid: Uid,
 }
 
-fn failed(error: StoreError) -> AdminError {
+fn failed(error: impl std::fmt::Display) -> AdminError {
     AdminError(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
 }
 
@@ -49,4 +48,8 @@ pub(crate) async fn user(
     Query(of): Query<OfUser>,
 ) -> Result<Json<user::UserView>, AdminError> {
     user::view(&state.ports, of.uid).await.map(Json).map_err(failed)
+}
+
+pub(crate) async fn lag(State(state): State<Arc<AdminState>>) -> Result<Json<lag::LagView>, AdminError> {
+    lag::view(&*state.ports.log, &state.rules).await.map(Json).map_err(failed)
 }

@@ -28,6 +28,7 @@ pub(crate) fn routes(ports: Ports, rules: Rules) -> Router {
         .route("/inspect/message", get(inspect::message))
         .route("/inspect/conversation", get(inspect::conversation))
         .route("/inspect/user", get(inspect::user))
+        .route("/inspect/lag", get(inspect::lag))
         .route("/topics/{topic}", get(topics::read).post(topics::put))
         .with_state(Arc::new(AdminState { ports, rules }))
 }

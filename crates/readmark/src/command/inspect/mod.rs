@@ -1,6 +1,7 @@
-//! `readmark inspect`: what the store says.
+//! `readmark inspect`: what the store says, and how far the roles are in the log.
 
 pub(crate) mod conversation;
+pub(crate) mod lag;
 pub(crate) mod message;
 pub(crate) mod user;
 
@@ -11,7 +12,7 @@ use crate::config::{Config, load};
 use crate::exit::{Exit, Failure};
 use crate::parts::Parts;
 use crate::print;
-use crate::reach::{Reached, reach};
+use crate::reach::{Reached, reach, reach_log_alone};
 use readmark_domain::id::{ConversationId, Seq, Uid};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -28,6 +29,7 @@ pub(crate) fn run(inspect: Inspect) -> Result<Exit, Failure> {
             show::<conversation::ConversationView>(&Question::Conversation { conversation }, &output)
         }
         Inspect::User { uid, output } => show::<user::UserView>(&Question::User { uid }, &output),
+        Inspect::Lag { output } => show::<lag::LagView>(&Question::Lag, &output),
     }
 }
 
@@ -36,6 +38,7 @@ enum Question {
     Message { conversation: ConversationId, seq: Seq },
     Conversation { conversation: ConversationId },
     User { uid: Uid },
+    Lag,
 }
 
 impl Question {
@@ -49,6 +52,7 @@ impl Question {
                 format!("/inspect/conversation?conversation={}", percent_encoded(conversation.as_str()))
             }
             Self::User { uid } => format!("/inspect/user?uid={uid}"),
+            Self::Lag => "/inspect/lag".to_owned(),
         }
     }
 
@@ -63,6 +67,7 @@ impl Question {
                 to_json(&conversation::view(&ports, &rules, conversation).await.map_err(Failure::failed)?)
             }
             Self::User { uid } => to_json(&user::view(&ports, *uid).await.map_err(Failure::failed)?),
+            Self::Lag => to_json(&lag::view(&*ports.log, &rules).await.map_err(Failure::failed)?),
         };
         parts.close().await?;
         json
@@ -94,6 +99,11 @@ fn show<V: Serialize + DeserializeOwned + Table>(
 }
 
 async fn ask(question: &Question, source: &Source, config: &Config) -> Result<Vec<u8>, Failure> {
+    if matches!(question, Question::Lag)
+        && let Some(log) = reach_log_alone(source, config).await?
+    {
+        return to_json(&lag::view(&log, &config.rules()).await.map_err(Failure::failed)?);
+    }
     match reach(source, config).await? {
         Reached::Running(socket) => admin::get(&socket, &question.path()).await,
         Reached::Parts(parts) => question.answer(config, *parts).await,
