@@ -85,6 +85,17 @@ impl Inbox {
         self.notify.notify_one();
     }
 
+    /// Everybody who is watched.
+    #[cfg(feature = "redis")]
+    pub(crate) fn watched(&self) -> Vec<Uid> {
+        self.waiting().watched.iter().copied().collect()
+    }
+
+    #[cfg(feature = "redis")]
+    pub(crate) fn is_watched(&self, uid: Uid) -> bool {
+        self.waiting().watched.contains(&uid)
+    }
+
     fn take(&self) -> Option<Wakeup> {
         let mut waiting = self.waiting();
         if std::mem::take(&mut waiting.all) {

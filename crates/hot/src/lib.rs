@@ -39,10 +39,14 @@
 //! [`HotState::picture`]. A wake-up says only "read again", and may be missed; so streams are also read from time
 //! to time.
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod error;
 mod inbox;
 pub mod memory;
 mod port;
+#[cfg(feature = "redis")]
+pub mod redis;
 
 pub use error::{HotError, HotErrorKind};
 pub use inbox::{Wakeup, Wakeups};

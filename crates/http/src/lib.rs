@@ -21,8 +21,8 @@ mod sure;
 pub use app::{AppParts, app, parse_origin};
 pub use decimal::Decimal;
 pub use extract::{
-    ConversationPath, Json, MAX_BODY_BYTES, MessagePath, Params, Service, Session, User, Viewer, parse_body,
-    parse_item, parse_items,
+    ConversationPath, Device, Json, MAX_BODY_BYTES, MessagePath, Params, Service, Session, User, Viewer,
+    parse_body, parse_item, parse_items,
 };
 pub use limits::{Allowance, Limiter, RateLimit};
 pub use metrics::HttpMetrics;

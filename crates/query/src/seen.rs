@@ -2,7 +2,6 @@
 
 use crate::access::Refusal;
 use crate::state::Query;
-use crate::unread::READS_AT_ONCE;
 use futures::FutureExt;
 use readmark_domain::counting::{Message, MessageFlags, Roster, Tally};
 use readmark_domain::id::{ConversationId, Seq};
@@ -16,6 +15,9 @@ use readmark_store::Conversation;
 use readmark_store::lookup::places;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Conversations of one request looked at at once.
+const READS_AT_ONCE: usize = 16;
 
 /// A message that the viewer may see the tally of.
 pub(crate) struct Seen {

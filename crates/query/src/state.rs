@@ -2,6 +2,7 @@ use crate::large::LargeCache;
 use crate::settings::QuerySettings;
 use readmark_http::{Kind, Problem, Sure};
 use readmark_runtime::ports::{Ports, Rules};
+use readmark_sync::Live;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -16,17 +17,19 @@ pub struct Query {
     pub(crate) settings: QuerySettings,
     pub(crate) sure: Sure,
     pub(crate) large: LargeCache,
+    pub(crate) live: Arc<Live>,
     turns: Semaphore,
 }
 
 impl Query {
     /// On these parts.
     #[must_use]
-    pub fn new(ports: Ports, rules: Rules, settings: QuerySettings) -> Arc<Self> {
+    pub fn new(ports: Ports, live: Arc<Live>, rules: Rules, settings: QuerySettings) -> Arc<Self> {
         Arc::new(Self {
             sure: Sure::new(&ports, &rules),
             large: LargeCache::new(settings.large_cache_uids),
             turns: Semaphore::new(settings.max_reads_in_flight),
+            live,
             ports,
             rules,
             settings,

@@ -73,7 +73,7 @@ pub(crate) struct Up {
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// What this process does: all, or some of catalog, gateway, aggregator, watermark, query
+    /// What this process does: all, or some of catalog, gateway, aggregator, watermark, notifier, query
     #[arg(long, value_name = "R,R,…")]
     pub roles: RoleSet,
     #[command(flatten)]

@@ -1,5 +1,6 @@
 use readmark_aggregator::Aggregator;
 use readmark_catalog::Catalog;
+use readmark_notifier::Notifier;
 use readmark_runtime::lag::Consumed;
 use readmark_watermark::Watermark;
 use std::collections::BTreeSet;
@@ -12,6 +13,7 @@ pub(crate) enum RoleName {
     Gateway,
     Aggregator,
     Watermark,
+    Notifier,
     Query,
 }
 
@@ -26,6 +28,7 @@ impl RoleName {
             Self::Gateway => "gateway",
             Self::Aggregator => "aggregator",
             Self::Watermark => "watermark",
+            Self::Notifier => "notifier",
             Self::Query => "query",
         }
     }
@@ -36,6 +39,7 @@ impl RoleName {
             Self::Catalog => Some((Catalog::NAME, Catalog::TOPICS)),
             Self::Aggregator => Some((Aggregator::NAME, Aggregator::TOPICS)),
             Self::Watermark => Some((Watermark::NAME, Watermark::TOPICS)),
+            Self::Notifier => Some((Notifier::NAME, Notifier::TOPICS)),
             Self::Gateway | Self::Query => None,
         }
     }
@@ -54,6 +58,11 @@ impl RoleSet {
     /// Is it among them?
     pub fn has(&self, role: RoleName) -> bool {
         self.0.contains(&role)
+    }
+
+    /// Does one of them use the hot state?
+    pub fn needs_hot(&self) -> bool {
+        [RoleName::Gateway, RoleName::Notifier, RoleName::Query].into_iter().any(|role| self.has(role))
     }
 
     /// Are all there?

@@ -4,7 +4,9 @@ use crate::role_name::{RoleName, RoleSet};
 use prometheus::Registry;
 use readmark_aggregator::{Aggregator, AggregatorMetrics};
 use readmark_catalog::{Catalog, CatalogMetrics};
+use readmark_hot::HotState;
 use readmark_http::Check;
+use readmark_notifier::{Notifier, NotifierMetrics};
 use readmark_runtime::consume::{Standing, consume_watched};
 use readmark_runtime::lag::Consumed;
 use readmark_runtime::metrics::SharedMetrics;
@@ -31,6 +33,7 @@ pub(crate) struct RunningRoles {
 pub(crate) fn start(
     chosen: &RoleSet,
     ports: &Ports,
+    hot: Option<&Arc<dyn HotState>>,
     rules: &Rules,
     registry: &Registry,
     shared: &SharedMetrics,
@@ -53,6 +56,13 @@ pub(crate) fn start(
         let (ports, rules, shared) = given();
         let metrics = AggregatorMetrics::register(registry)?;
         along_the_flow.push(Box::new(Aggregator::new(ports, rules, shared, metrics)));
+    }
+    if chosen.has(RoleName::Notifier)
+        && let Some(hot) = hot
+    {
+        let (ports, rules, shared) = given();
+        let metrics = NotifierMetrics::register(registry)?;
+        along_the_flow.push(Box::new(Notifier::new(ports, hot.clone(), &rules, shared, metrics)));
     }
     let mut running = RunningRoles { tasks: JoinSet::new(), checks: Vec::new(), consumed: Vec::new() };
     let mut stop = stop.clone();

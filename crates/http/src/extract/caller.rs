@@ -39,6 +39,10 @@ pub enum Viewer {
     Service,
 }
 
+/// The device that calls, where a user's token names one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Device(pub Option<Endpoint>);
+
 fn caller(parts: &Parts) -> Result<&Caller, Problem> {
     parts.extensions.get().ok_or_else(|| Problem::new(Kind::Unauthenticated, "no bearer token"))
 }
@@ -79,6 +83,18 @@ impl<S: Send + Sync> FromRequestParts<S> for Service {
             Scope::Service => Ok(Self),
             Scope::User | Scope::Admin => Err(forbidden("service")),
         }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Device {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let caller = caller(parts)?;
+        Ok(Self(match caller.scope {
+            Scope::User => caller.endpoint.clone(),
+            Scope::Service | Scope::Admin => None,
+        }))
     }
 }
 

@@ -6,5 +6,5 @@ mod strict;
 mod target;
 
 pub use body::{Json, MAX_BODY_BYTES, parse_body, parse_item, parse_items};
-pub use caller::{Service, Session, User, Viewer};
+pub use caller::{Device, Service, Session, User, Viewer};
 pub use target::{ConversationPath, MessagePath, Params};

@@ -3,6 +3,7 @@
 mod readers;
 mod receipt;
 mod receipts_query;
+mod sync;
 mod unread;
 
 use crate::state::Query;
@@ -19,6 +20,7 @@ pub fn routes(query: Arc<Query>) -> Router {
         .route("/v1/conversations/{id}/messages/{seq}/unread-members", get(readers::get_unread_members))
         .route("/v1/receipts/query", post(receipts_query::query_receipts))
         .route("/v1/unread", get(unread::get_unread))
+        .route("/v1/sync", get(sync::get_sync))
         .with_state(query)
 }
 
@@ -28,7 +30,8 @@ pub fn routes(query: Arc<Query>) -> Router {
     readers::get_readers,
     readers::get_unread_members,
     receipts_query::query_receipts,
-    unread::get_unread
+    unread::get_unread,
+    sync::get_sync
 ))]
 struct Piece;
 

@@ -1,4 +1,5 @@
 use super::receipt::age;
+use crate::limit::limit;
 use crate::state::Query;
 use axum::Json;
 use axum::extract::State;
@@ -8,10 +9,6 @@ use readmark_domain::id::{Uid, count};
 use readmark_http::{MessagePath, Params, Problem, Viewer, openapi_schemas};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// Names in one page, unless asked otherwise, and at most.
-const DEFAULT_LIMIT: usize = 100;
-const MAX_LIMIT: usize = 1_000;
 
 /// Which page.
 #[derive(Debug, Deserialize)]
@@ -41,15 +38,6 @@ pub(super) struct NamesPage {
 openapi_schemas!(NamesPage);
 
 impl PageParams {
-    fn limit(&self) -> Result<usize, Problem> {
-        let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
-        if (1..=MAX_LIMIT).contains(&limit) {
-            Ok(limit)
-        } else {
-            Err(Problem::malformed(format!("limit must be from 1 to {MAX_LIMIT}")))
-        }
-    }
-
     /// The uid after which the page begins.
     fn after(&self) -> Result<Option<Uid>, Problem> {
         let parse = |cursor: &String| {
@@ -75,7 +63,7 @@ async fn names(
     params: PageParams,
     have_read: bool,
 ) -> Result<(HeaderMap, Json<NamesPage>), Problem> {
-    let (limit, after) = (params.limit()?, params.after()?);
+    let (limit, after) = (limit(params.limit)?, params.after()?);
     let _turn = query.turn().await?;
     let seen = query.see_one(viewer, &target.conversation_id, target.seq).await?;
     if let Some(refusal) = query.names_refused(viewer, seen.tally.mode, &seen.message) {

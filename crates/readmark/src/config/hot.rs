@@ -1,8 +1,11 @@
 //! Section `hot`.
 
 use super::secret::Secret;
+use crate::exit::Failure;
+use readmark_hot::redis::{RedisOptions, RedisTls};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -12,6 +15,24 @@ pub(crate) struct HotSection {
     /// `redis://` or `rediss://` addresses, which may hold a password; several, with commas, for a cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<Secret>,
+    /// Who logs in, in place of what the addresses say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// Its password, in place of what the addresses say; rather in a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password: Option<Secret>,
+    /// The file that holds it; line ends are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password_file: Option<PathBuf>,
+    /// PEM file of the authorities that sign the servers' certificates, for `rediss://`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls_ca_file: Option<PathBuf>,
+    /// PEM file of the client's certificate, together with its key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls_certificate_file: Option<PathBuf>,
+    /// PEM file of that key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls_key_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -25,7 +46,16 @@ pub(crate) enum HotKind {
 
 impl Default for HotSection {
     fn default() -> Self {
-        Self { kind: HotKind::Memory, url: None }
+        Self {
+            kind: HotKind::Memory,
+            url: None,
+            user: None,
+            password: None,
+            password_file: None,
+            tls_ca_file: None,
+            tls_certificate_file: None,
+            tls_key_file: None,
+        }
     }
 }
 
@@ -33,12 +63,35 @@ impl HotSection {
     /// What is wrong with the addresses, and what keys say against each other.
     pub(super) fn mistakes(&self) -> Vec<String> {
         let is_redis = |url: &str| url.starts_with("redis://") || url.starts_with("rediss://");
+        let mut mistakes = Vec::new();
         match (&self.kind, &self.url) {
-            (HotKind::Redis, None) => vec!["hot.url: hot.kind = \"redis\" needs it".to_owned()],
+            (HotKind::Redis, None) => mistakes.push("hot.url: hot.kind = \"redis\" needs it".to_owned()),
             (_, Some(url)) if !url.reveal().split(',').all(is_redis) => {
-                vec!["hot.url: must be redis:// or rediss:// addresses, with commas between".to_owned()]
+                mistakes
+                    .push("hot.url: must be redis:// or rediss:// addresses, with commas between".to_owned());
             }
-            (HotKind::Memory | HotKind::Redis, _) => Vec::new(),
+            (HotKind::Memory | HotKind::Redis, _) => {}
         }
+        if self.password.is_some() && self.password_file.is_some() {
+            mistakes.push("hot.password: given, and hot.password_file too".to_owned());
+        }
+        if self.tls_certificate_file.is_some() != self.tls_key_file.is_some() {
+            mistakes.push("hot.tls_certificate_file: goes together with hot.tls_key_file".to_owned());
+        }
+        mistakes
+    }
+
+    /// How to reach Redis.
+    pub fn redis(&self, key_prefix: &str) -> Result<RedisOptions, Failure> {
+        let password =
+            Secret::of("hot.password_file", self.password.as_ref(), self.password_file.as_deref())?;
+        let urls = self.url.as_ref().map_or("", Secret::reveal);
+        let client = self.tls_certificate_file.clone().zip(self.tls_key_file.clone());
+        Ok(RedisOptions {
+            user: self.user.clone(),
+            password,
+            tls: RedisTls { ca: self.tls_ca_file.clone(), client },
+            ..RedisOptions::new(urls, key_prefix)
+        })
     }
 }

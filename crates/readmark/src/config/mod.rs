@@ -10,6 +10,7 @@ mod schema;
 mod secret;
 mod store;
 
+pub(crate) use hot::HotKind;
 pub(crate) use keys::Config;
 pub(crate) use load::load;
 pub(crate) use log::LogKind;

@@ -1,6 +1,7 @@
 //! The outside parts of a process: the log and the store, embedded in a data directory or on servers.
 
 mod embedded;
+mod hot;
 mod secret;
 
 use crate::config::{Config, LogKind, StoreKind};
@@ -8,6 +9,7 @@ use crate::exit::Failure;
 use embedded::{EmbeddedStorePart, check_complete, keep_house, open_log, open_store};
 use readmark_domain::time::TimeMs;
 use readmark_embedded::DataDir;
+use readmark_hot::HotState;
 use readmark_log::EventLog;
 use readmark_log::embedded::EmbeddedLog;
 use readmark_log::kafka::{KafkaLog, Producing};
@@ -99,6 +101,12 @@ impl Parts {
                 Ok(Ports { log: Arc::new(log), ..ports })
             }
         }
+    }
+
+    /// The hot state, opened anew: in the process, or on its servers.
+    pub async fn hot(&self, config: &Config) -> Result<Arc<dyn HotState>, Failure> {
+        let clock = self.clock;
+        hot::open_hot(config, Arc::new(move || clock.now())).await
     }
 
     /// Closes what is embedded; what was acknowledged is durable in any case.

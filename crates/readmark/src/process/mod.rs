@@ -1,6 +1,7 @@
 //! A process that serves: its parts, its roles, its addresses, from the start until it is asked to stop.
 
 mod instance;
+mod live;
 mod servers;
 mod socket;
 
@@ -10,6 +11,7 @@ use crate::parts::Parts;
 use crate::role_name::RoleSet;
 use crate::roles::{self, Ended, RunningRoles};
 use crate::stop;
+use live::LiveParts;
 use prometheus::Registry;
 use readmark_runtime::lag::watch_lag;
 use readmark_runtime::metrics::SharedMetrics;
@@ -38,9 +40,18 @@ async fn until_stopped(config: &Config, chosen: &RoleSet) -> Result<Exit, Failur
     let registry = Registry::new();
     let shared = SharedMetrics::register(&registry).map_err(Failure::failed)?;
     let (stop_serving, stop_roles) = (CancellationToken::new(), CancellationToken::new());
-    let mut running = roles::start(chosen, &ports, &config.rules(), &registry, &shared, &stop_roles)
-        .map_err(Failure::failed)?;
-    let servers = Servers::new(config, chosen, &parts, &registry, &running)?;
+    let hot = match chosen.needs_hot() {
+        true => Some(parts.hot(config).await?),
+        false => None,
+    };
+    let mut running =
+        roles::start(chosen, &ports, hot.as_ref(), &config.rules(), &registry, &shared, &stop_roles)
+            .map_err(Failure::failed)?;
+    let live = match &hot {
+        Some(hot) => Some(LiveParts::start(config, chosen, &parts, hot.clone(), &registry, &stop_serving)?),
+        None => None,
+    };
+    let servers = Servers::new(config, chosen, &parts, live.as_ref(), &registry, &running)?;
     listeners.announce()?;
     let socket = match &parts.data_dir {
         Some(data_dir) => {
@@ -65,6 +76,9 @@ async fn until_stopped(config: &Config, chosen: &RoleSet) -> Result<Exit, Failur
     if early.is_some() {
         stop_serving.cancel();
         (&mut serving).await;
+    }
+    if let Some(live) = live {
+        live.closed(Duration::from_millis(config.http.drain_ms)).await;
     }
     stop_roles.cancel();
     let ended = drain(running, early).await;

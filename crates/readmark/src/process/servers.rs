@@ -1,5 +1,6 @@
 //! What serves HTTP: one address, or two when the operator's calls have their own.
 
+use super::live::LiveParts;
 use crate::config::Config;
 use crate::exit::Failure;
 use crate::parts::{Parts, own_secret};
@@ -7,9 +8,7 @@ use crate::role_name::{RoleName, RoleSet};
 use crate::roles::RunningRoles;
 use axum::Router;
 use prometheus::Registry;
-use readmark_gateway::Gateway;
 use readmark_http::{AppParts, Check, HttpMetrics, HttpSettings, OperationParts, app, openapi, serve};
-use readmark_query::Query;
 use readmark_runtime::ports::Ports;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -64,6 +63,7 @@ impl Servers {
         config: &Config,
         chosen: &RoleSet,
         parts: &Parts,
+        live: Option<&LiveParts>,
         registry: &Registry,
         running: &RunningRoles,
     ) -> Result<Self, Failure> {
@@ -84,18 +84,12 @@ impl Servers {
         };
         let mut calls = Router::new();
         let mut described = Vec::new();
-        if chosen.has(RoleName::Gateway) {
-            let gateway = Gateway::new(parts.gateway_ports()?, config.rules(), &config.gateway);
-            calls = calls.merge(readmark_gateway::routes(gateway));
-            described.push(readmark_gateway::openapi());
-        }
-        if chosen.has(RoleName::Query) {
-            let query = Query::new(ports.clone(), config.rules(), config.query_settings());
-            calls = calls.merge(readmark_query::routes(query));
-            described.push(readmark_query::openapi());
+        if let Some(live) = live {
+            calls = live.calls();
+            described = live.described();
         }
         let operation = OperationParts {
-            checks: checks(&ports, running),
+            checks: checks(&ports, live, running),
             registry: registry.clone(),
             openapi: openapi(described),
         };
@@ -125,8 +119,9 @@ impl Servers {
     }
 }
 
-fn checks(ports: &Ports, running: &RunningRoles) -> Vec<Check> {
+fn checks(ports: &Ports, live: Option<&LiveParts>, running: &RunningRoles) -> Vec<Check> {
     let mut checks = vec![Check::log(ports.log.clone()), Check::store(ports.store.clone())];
+    checks.extend(live.map(LiveParts::check));
     checks.extend(running.checks.iter().cloned());
     checks
 }

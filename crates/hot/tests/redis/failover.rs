@@ -1,0 +1,73 @@
+//! R10: a replica that lacks the last writes takes over.
+
+use super::proxy::Proxy;
+use super::server::Server;
+use super::{head, open, rebuilt, told, uid, unread};
+use readmark_domain::hot::Synced;
+use readmark_hot::{Held, HotState};
+use std::time::{Duration, Instant};
+
+async fn wait_for(server: &Server, section: &str, wanted: &str) {
+    let start = Instant::now();
+    loop {
+        let info: String = server.ask(&["INFO", section]).await;
+        if info.contains(wanted) {
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_secs(30), "no {wanted}: {info}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replica_that_takes_over_has_no_state() {
+    let (master, replica) = (Server::start().await, Server::start().await);
+    let proxy = Proxy::start(master.address()).await;
+    let hot = open(&proxy.url()).await.expect("open");
+    let port = master.port.to_string();
+    replica.ask::<()>(&["REPLICAOF", "127.0.0.1", &port]).await;
+    wait_for(&replica, "replication", "master_link_status:up").await;
+    let token = rebuilt(&hot, uid(1), 1).await;
+    hot.apply(&[told(uid(1), head(2))]).await.remove(0).expect("apply");
+    master.ask::<u64>(&["WAIT", "1", "30000"]).await;
+    // The replica is cut off: what follows is lost to it.
+    replica.ask::<()>(&["REPLICAOF", "127.0.0.1", "1"]).await;
+    let lost = hot.apply(&[told(uid(1), head(3))]).await.remove(0).expect("apply").expect("a state");
+    assert_eq!(lost.version.get(), 2);
+    // As a replica it takes nothing and tells nothing.
+    proxy.lead_to(replica.address());
+    let start = Instant::now();
+    loop {
+        match hot.picture(uid(1), None).await {
+            Err(error) if error.to_string().contains("READONLY") => {
+                assert!(error.is_retryable());
+                break;
+            }
+            Err(error) => assert!(error.is_retryable(), "{error}"),
+            Ok(held) => assert!(matches!(held, Held::Complete(_)), "{held:?}"),
+        }
+        assert!(start.elapsed() < Duration::from_secs(30), "still the old master");
+    }
+    assert!(hot.probe().await.is_err_and(|error| error.is_retryable()));
+    replica.ask::<()>(&["REPLICAOF", "NO", "ONE"]).await;
+    let keys: Vec<String> = replica.ask(&["KEYS", "test:{1}:*"]).await;
+    assert!(keys.len() >= 3, "it has the keys: {keys:?}");
+    while hot.probe().await.is_err() {
+        assert!(start.elapsed() < Duration::from_secs(60), "it does not recover");
+    }
+    assert_eq!(unread(&hot, uid(1)).await.expect("picture"), Held::Missing);
+    assert_eq!(hot.apply(&[told(uid(1), head(4))]).await.remove(0).expect("apply"), None);
+    let renewed = rebuilt(&hot, uid(1), 4).await;
+    assert_ne!(renewed.epoch, token.epoch);
+    assert_eq!(hot.entries(uid(1), &token, 10).await.expect("entries"), Held::Complete(Synced::TooOld));
+    // The old master comes back as a replica, and is promoted: its own states of before are missing too.
+    let port = replica.port.to_string();
+    master.ask::<()>(&["REPLICAOF", "127.0.0.1", &port]).await;
+    wait_for(&master, "replication", "master_link_status:up").await;
+    master.ask::<()>(&["REPLICAOF", "NO", "ONE"]).await;
+    proxy.lead_to(master.address());
+    while hot.probe().await.is_err() {
+        assert!(start.elapsed() < Duration::from_secs(90), "it does not recover");
+    }
+    assert_eq!(unread(&hot, uid(1)).await.expect("picture"), Held::Missing);
+}

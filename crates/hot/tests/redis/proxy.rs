@@ -1,0 +1,98 @@
+//! A proxy before a server that loses an answer: the server has done what was asked, the connection is cut.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+
+#[derive(Default)]
+struct State {
+    loses_next: AtomicBool,
+    lost: AtomicU32,
+    /// Connections are refused, and those there are are cut.
+    is_cut: AtomicBool,
+    cut: Notify,
+    server: Mutex<String>,
+}
+
+/// A running proxy.
+pub struct Proxy {
+    pub address: SocketAddr,
+    state: Arc<State>,
+}
+
+impl Proxy {
+    pub async fn start(server: String) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("its address");
+        let state = Arc::new(State { server: Mutex::new(server), ..State::default() });
+        let of_connections = Arc::clone(&state);
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                if !of_connections.is_cut.load(Ordering::SeqCst) {
+                    tokio::spawn(serve(client, Arc::clone(&of_connections)));
+                }
+            }
+        });
+        Self { address, state }
+    }
+
+    pub fn url(&self) -> String {
+        format!("redis://{}", self.address)
+    }
+
+    /// The next bytes that a server sends are lost, and their connection with them.
+    pub fn lose_next(&self) {
+        self.state.loses_next.store(true, Ordering::SeqCst);
+    }
+
+    /// Is the next answer still to be lost?
+    pub fn lost(&self) -> u32 {
+        self.state.lost.load(Ordering::SeqCst)
+    }
+
+    /// Cuts every connection; refuses new ones until [`Proxy::heal`].
+    pub fn cut(&self) {
+        self.state.is_cut.store(true, Ordering::SeqCst);
+        self.state.cut.notify_waiters();
+    }
+
+    pub fn heal(&self) {
+        self.state.is_cut.store(false, Ordering::SeqCst);
+    }
+
+    /// From now on leads to another server; connections there are are cut.
+    pub fn lead_to(&self, server: String) {
+        *self.state.server.lock().expect("no panic") = server;
+        self.state.cut.notify_waiters();
+    }
+}
+
+async fn serve(mut client: TcpStream, state: Arc<State>) {
+    let server = state.server.lock().expect("no panic").clone();
+    let Ok(mut server) = TcpStream::connect(server).await else { return };
+    let (mut asked, mut answered) = (vec![0; 65_536], vec![0; 65_536]);
+    loop {
+        tokio::select! {
+            read = client.read(&mut asked) => match read {
+                Ok(1..) if server.write_all(&asked[..read.unwrap_or(0)]).await.is_ok() => {}
+                Ok(_) | Err(_) => return,
+            },
+            read = server.read(&mut answered) => match read {
+                Ok(1..) if !state.loses_next.swap(false, Ordering::SeqCst) => {
+                    if client.write_all(&answered[..read.unwrap_or(0)]).await.is_err() {
+                        return;
+                    }
+                }
+                Ok(1..) => {
+                    state.lost.fetch_add(1, Ordering::SeqCst);
+                    return;
+                }
+                Ok(_) | Err(_) => return,
+            },
+            () = state.cut.notified() => return,
+        }
+    }
+}
