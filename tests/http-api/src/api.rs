@@ -1,4 +1,4 @@
-use crate::{AwayStore, NOW_MS, ScriptedLog, Seed, TokioClock, uid};
+use crate::{AwayHot, AwayStore, NOW_MS, ScriptedLog, Seed, TokioClock, uid};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode};
@@ -7,12 +7,16 @@ use prometheus::Registry;
 use readmark_domain::id::Endpoint;
 use readmark_domain::time::TimeMs;
 use readmark_gateway::{Gateway, GatewaySettings};
+use readmark_hot::UserChange;
+use readmark_hot::memory::MemoryHot;
 use readmark_http::auth::{Claims, Scope, Verifier, sign};
 use readmark_http::{AppParts, HttpMetrics, HttpSettings, OperationParts, app};
 use readmark_query::{Query, QuerySettings};
 use readmark_runtime::clock::Clock;
 use readmark_runtime::ports::{Ports, Rules};
+use readmark_store::ReceiptStore;
 use readmark_store::memory::MemoryStore;
+use readmark_sync::{Live, LiveSettings, apply_until_counted, whole_change};
 use serde_json::Value;
 use std::sync::Arc;
 use tower::ServiceExt;
@@ -56,6 +60,9 @@ impl Answer {
 /// The whole application on parts that do as they are told.
 pub struct Api {
     pub store: Arc<AwayStore>,
+    pub hot: Arc<AwayHot>,
+    pub live: Arc<Live>,
+    pub registry: Registry,
     pub log: Arc<ScriptedLog>,
     pub clock: Arc<TokioClock>,
     pub seed: Seed,
@@ -70,27 +77,56 @@ impl Default for Api {
 
 impl Api {
     pub fn new(rules: Rules, http: HttpSettings, query: QuerySettings) -> Self {
+        Self::with_live(rules, http, query, &LiveSettings::default())
+    }
+
+    pub fn with_live(
+        rules: Rules,
+        http: HttpSettings,
+        query: QuerySettings,
+        live_settings: &LiveSettings,
+    ) -> Self {
         let clock = Arc::new(TokioClock::starting_at(NOW_MS));
-        let for_store = clock.clone();
-        let memory: Arc<dyn readmark_store::ReceiptStore> =
-            Arc::new(MemoryStore::new(Arc::new(move || for_store.now())));
+        let (for_store, for_hot) = (clock.clone(), clock.clone());
+        let memory: Arc<dyn ReceiptStore> = Arc::new(MemoryStore::new(Arc::new(move || for_store.now())));
         let store = Arc::new(AwayStore::new(memory.clone()));
+        let memory_hot = MemoryHot::with_random_epochs(Arc::new(move || for_hot.now()));
+        let hot = Arc::new(AwayHot::new(Arc::new(memory_hot)));
         let log = Arc::new(ScriptedLog::default());
         let ports = Ports { log: log.clone(), store: store.clone(), clock: clock.clone() };
-        let gateway = Gateway::new(ports.clone(), rules.clone(), &GatewaySettings::default());
-        let query = Query::new(ports, rules, query);
         let registry = Registry::new();
+        let live = Live::new(&ports, hot.clone(), live_settings, &registry).unwrap();
+        let gateway = Gateway::new(ports.clone(), rules.clone(), &GatewaySettings::default());
+        let query = Query::new(ports, live.clone(), rules, query);
         let parts = AppParts {
             verifier: Arc::new(Verifier::new(Some(SECRET), None).unwrap()),
             clock: clock.clone(),
             settings: http,
             metrics: HttpMetrics::new(&registry).unwrap(),
         };
-        let openapi = readmark_http::openapi([readmark_gateway::openapi(), readmark_query::openapi()]);
-        let operation = OperationParts { checks: Vec::new(), registry, openapi };
+        let openapi = readmark_http::openapi([
+            readmark_gateway::openapi(),
+            readmark_gateway::live::openapi(),
+            readmark_query::openapi(),
+        ]);
+        let operation = OperationParts { checks: Vec::new(), registry: registry.clone(), openapi };
         let calls = readmark_gateway::routes(gateway).merge(readmark_query::routes(query));
         let router = app(&parts, calls, Some(operation)).unwrap();
-        Self { store, log, clock, seed: Seed(memory), router }
+        Self { store, hot, live, registry, log, clock, seed: Seed(memory), router }
+    }
+
+    /// The user's hot state, if it has one, is told all that the store knows by now; so it is what a notifier makes it.
+    pub async fn tell(&self, who: u64) {
+        let store = &*self.seed.0;
+        let known = store.user_conversations(uid(who), None, usize::MAX).await.unwrap();
+        let mut changes = Vec::new();
+        for conversation_id in known.into_iter().map(|entry| entry.conversation_id) {
+            let change = Arc::new(whole_change(store, uid(who), &conversation_id).await.unwrap());
+            changes.push(UserChange { uid: uid(who), conversation_id, change });
+        }
+        for told in apply_until_counted(&*self.hot.inner(), store, &changes).await {
+            told.unwrap();
+        }
     }
 
     pub fn router(&self) -> Router {

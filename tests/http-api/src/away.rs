@@ -12,14 +12,16 @@ use readmark_store::{
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
-/// A store that can be away, and counts its calls.
+/// A store that can be away or slow, and counts its calls.
 pub struct AwayStore {
     inner: Arc<dyn ReceiptStore>,
     away: AtomicBool,
     /// Calls answered until it goes away by itself.
     answers_left: AtomicU64,
     calls: AtomicU64,
+    slow_ms: AtomicU64,
 }
 
 impl AwayStore {
@@ -29,6 +31,7 @@ impl AwayStore {
             away: AtomicBool::new(false),
             answers_left: AtomicU64::new(u64::MAX),
             calls: AtomicU64::new(0),
+            slow_ms: AtomicU64::new(0),
         }
     }
 
@@ -45,7 +48,16 @@ impl AwayStore {
         self.calls.load(Ordering::SeqCst)
     }
 
-    fn answers(&self, operation: &'static str) -> Result<(), StoreError> {
+    /// Every call takes so long.
+    pub fn set_slow_ms(&self, ms: u64) {
+        self.slow_ms.store(ms, Ordering::SeqCst);
+    }
+
+    async fn answers(&self, operation: &'static str) -> Result<(), StoreError> {
+        let slow_ms = self.slow_ms.load(Ordering::SeqCst);
+        if slow_ms > 0 {
+            tokio::time::sleep(Duration::from_millis(slow_ms)).await;
+        }
         self.calls.fetch_add(1, Ordering::SeqCst);
         let none_left = self
             .answers_left
@@ -66,7 +78,7 @@ impl AwayStore {
 #[async_trait]
 impl ReceiptStore for AwayStore {
     async fn probe(&self) -> Result<(), StoreError> {
-        self.answers("probe")?;
+        self.answers("probe").await?;
         self.inner.probe().await
     }
 }
@@ -76,7 +88,7 @@ macro_rules! pass_on {
         #[async_trait]
         impl $port for AwayStore {
             $(async fn $call(&self $(, $arg: $type)*) -> Result<$out, StoreError> {
-                self.answers(stringify!($call))?;
+                self.answers(stringify!($call)).await?;
                 self.inner.$call($($arg),*).await
             })*
         }
