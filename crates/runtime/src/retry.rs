@@ -45,25 +45,32 @@ pub const fn pause_ms(attempt: u32) -> u64 {
     if doubled < LONGEST_PAUSE_MS { doubled } else { LONGEST_PAUSE_MS }
 }
 
-/// Calls again while the error is retryable. Ends only by success, by an error that no repetition heals, or
-/// by being dropped: every step of every role may be repeated, so dropping is always safe.
+/// Calls again while the error is retryable. Of a role it ends only by success, by an error that no repetition heals,
+/// or by being dropped: every step of every role may be repeated, so dropping is always safe.
 #[derive(Clone)]
 pub struct Retrier {
     clock: Arc<dyn Clock>,
     role: &'static str,
+    give_up_after_ms: Option<u64>,
 }
 
 impl Retrier {
     /// For a role, which is named in log lines.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>, role: &'static str) -> Self {
-        Self { clock, role }
+        Self { clock, role, give_up_after_ms: None }
+    }
+
+    /// For a command, which somebody waits for: it gives up when a call has failed for so long.
+    #[must_use]
+    pub fn giving_up_after_ms(self, ms: u64) -> Self {
+        Self { give_up_after_ms: Some(ms), ..self }
     }
 
     /// Runs `call` until it succeeds.
     ///
     /// # Errors
-    /// The first error that is not retryable.
+    /// The first error that is not retryable, or the last one before giving up.
     pub async fn run<T, E, F, Fut>(&self, mut call: F) -> Result<T, E>
     where
         E: Retryable,
@@ -71,9 +78,15 @@ impl Retrier {
         Fut: Future<Output = Result<T, E>>,
     {
         let mut attempt = 0;
+        let mut failing_since_ms = None;
         loop {
             match call().await {
                 Err(error) if error.is_retryable() => {
+                    let now_ms = self.clock.elapsed_ms();
+                    let failing_ms = now_ms.saturating_sub(*failing_since_ms.get_or_insert(now_ms));
+                    if self.give_up_after_ms.is_some_and(|limit_ms| failing_ms >= limit_ms) {
+                        return Err(error);
+                    }
                     let pause = pause_ms(attempt);
                     if attempt >= WARN_FROM_ATTEMPT {
                         tracing::warn!(role = self.role, attempt, pause_ms = pause, %error, "waiting for a part");
