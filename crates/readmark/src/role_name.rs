@@ -15,11 +15,20 @@ pub(crate) enum RoleName {
     Watermark,
     Notifier,
     Query,
+    Janitor,
 }
 
 impl RoleName {
     /// Every role there is.
-    pub const ALL: [Self; 5] = [Self::Catalog, Self::Gateway, Self::Aggregator, Self::Watermark, Self::Query];
+    pub const ALL: [Self; 7] = [
+        Self::Catalog,
+        Self::Gateway,
+        Self::Aggregator,
+        Self::Watermark,
+        Self::Notifier,
+        Self::Query,
+        Self::Janitor,
+    ];
 
     /// As it is written.
     pub const fn as_str(self) -> &'static str {
@@ -30,17 +39,19 @@ impl RoleName {
             Self::Watermark => "watermark",
             Self::Notifier => "notifier",
             Self::Query => "query",
+            Self::Janitor => "janitor",
         }
     }
 
-    /// What it consumes from the log, with the name of its group; nothing when it only answers calls.
+    /// What it consumes from the log as fast as it can, with the name of its group; nothing when it only answers
+    /// calls. Nothing for the janitor either: dead letters hold its position until they are due, which is no lag.
     pub const fn consumes(self) -> Option<Consumed> {
         match self {
             Self::Catalog => Some((Catalog::NAME, Catalog::TOPICS)),
             Self::Aggregator => Some((Aggregator::NAME, Aggregator::TOPICS)),
             Self::Watermark => Some((Watermark::NAME, Watermark::TOPICS)),
             Self::Notifier => Some((Notifier::NAME, Notifier::TOPICS)),
-            Self::Gateway | Self::Query => None,
+            Self::Gateway | Self::Query | Self::Janitor => None,
         }
     }
 }
@@ -53,6 +64,11 @@ impl RoleSet {
     /// Every role there is.
     pub fn all() -> Self {
         Self(RoleName::ALL.into_iter().collect())
+    }
+
+    /// What they consume: see [`RoleName::consumes`].
+    pub fn consumed(&self) -> Vec<Consumed> {
+        self.0.iter().copied().filter_map(RoleName::consumes).collect()
     }
 
     /// Is it among them?
