@@ -2,7 +2,7 @@ import { Client } from "./client.js";
 import { NodeWebSocket } from "./node/websocket.js";
 import type { Options, WebSocketConstructor } from "./options.js";
 
-/** Connects a user's device, as in a browser. Node 22 has a WebSocket of its own; before, one comes with this package. */
+/** Connects a user's device, as in a browser. Before Node 22, which has a WebSocket, one of this package is used. */
 export function connect(options: Options): Client {
   const found = (globalThis as { readonly WebSocket?: unknown }).WebSocket;
   return new Client(options, typeof found === "function" ? (found as WebSocketConstructor) : NodeWebSocket);

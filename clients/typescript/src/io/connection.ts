@@ -16,7 +16,7 @@ export interface ConnectionParts {
   readonly timings: Timings;
   /** Where the stream is to be followed from; null for a snapshot. */
   readonly syncToken: () => string | null;
-  /** A frame came; false when it makes no sense at this place. The first snapshot or ready makes the connection live. */
+  /** A frame came; false when it makes no sense here. The first snapshot or ready makes the connection live. */
   readonly onFrame: (frame: Frame) => boolean;
   readonly onBadFrame: () => void;
   readonly onStatus: (status: Status) => void;

@@ -2,7 +2,7 @@ import type { Events } from "../types.js";
 
 type Listeners = { [K in keyof Events]: Set<Events[K]> };
 
-/** Tells listeners. One that throws stops neither the others nor the client; its error is thrown where nothing waits. */
+/** Tells listeners. One that throws stops nobody else: its error is thrown where nothing waits. */
 export class Emitter {
   readonly #listeners: Listeners = {
     unread: new Set(),

@@ -1,15 +1,16 @@
-import {
-  CALL_PAUSE_MS,
-  HIDE_BYTES_MAX,
-  HIDE_REQUESTS_MAX,
-  RECONNECT_CAP_MS,
-  WRITES_IN_FLIGHT_MAX,
-} from "../bounds.js";
+import { CALL_PAUSE_MS, HIDE_BYTES_MAX, HIDE_REQUESTS_MAX, RECONNECT_CAP_MS, WRITES_IN_FLIGHT_MAX } from "../bounds.js";
 import { ReadmarkError } from "../errors.js";
 import { backoff, jittered } from "../state/backoff.js";
 import { dispositionOf } from "../state/disposition.js";
 import { decode, EMPTY, encode, merge, subtract, type SavedQueue } from "../state/saved-queue.js";
-import { addedOf, type AckOf, type Settled, type WriteAnswer, type WriteQueue, type WriteRequest } from "../state/write-queue.js";
+import {
+  addedOf,
+  type AckOf,
+  type Settled,
+  type WriteAnswer,
+  type WriteQueue,
+  type WriteRequest,
+} from "../state/write-queue.js";
 import type { Dropped, WriteKind } from "../types.js";
 import { parseJson } from "../wire/decode.js";
 import { ignoredIn, writeRequest } from "../wire/requests.js";
@@ -84,7 +85,13 @@ export class Flusher {
 
   #drop(dropped: readonly Dropped[]): void {
     for (const { conversationId, kind, seqs } of dropped) {
-      this.#forget(addedOf(kind, conversationId, seqs.map((seq) => ({ seq }))));
+      this.#forget(
+        addedOf(
+          kind,
+          conversationId,
+          seqs.map((seq) => ({ seq })),
+        ),
+      );
     }
     this.#parts.onDropped(dropped);
   }

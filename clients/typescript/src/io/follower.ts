@@ -129,7 +129,13 @@ export class Follower {
       try {
         return await http.call(requests.sync(token, SYNC_ENTRIES_MAX), pageOf);
       } catch (error) {
-        if (!(error instanceof ReadmarkError) || error.status < 400 || error.status >= 500 || error.isRetryable || error.status === 401) {
+        if (
+          !(error instanceof ReadmarkError) ||
+          error.status < 400 ||
+          error.status >= 500 ||
+          error.isRetryable ||
+          error.status === 401
+        ) {
           throw error;
         }
         // The token is none that this server knows: everything is asked for instead.

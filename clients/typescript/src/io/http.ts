@@ -1,10 +1,4 @@
-import {
-  BODY_BYTES_MAX,
-  CALL_PAUSE_MS,
-  CALL_RETRY_AFTER_MAX_MS,
-  CALL_TRIES_MAX,
-  REQUEST_MS,
-} from "../bounds.js";
+import { BODY_BYTES_MAX, CALL_PAUSE_MS, CALL_RETRY_AFTER_MAX_MS, CALL_TRIES_MAX, REQUEST_MS } from "../bounds.js";
 import { problemOf, ReadmarkError } from "../errors.js";
 import { jittered, retryAfterMs } from "../state/backoff.js";
 import { parseJson } from "../wire/decode.js";
@@ -19,6 +13,13 @@ export interface HttpRequest {
   readonly body?: unknown;
   /** It must outlive its page. */
   readonly keepalive?: boolean;
+}
+
+/** Without the slash at its end. In a page, an address may be relative to it. */
+export function baseOf(url: string | URL): string {
+  const page = (globalThis as { readonly location?: { readonly href: string } }).location?.href;
+  const { origin, pathname } = new URL(url, page);
+  return origin + pathname.replace(/\/+$/, "");
 }
 
 /** Requests with the user's token. */
@@ -68,7 +69,8 @@ export class Http {
         }
         return decoded;
       } catch (error) {
-        const waitMs = error instanceof ReadmarkError && error.isRetryable ? (error.retryAfterMs ?? CALL_PAUSE_MS) : Infinity;
+        const waitMs =
+          error instanceof ReadmarkError && error.isRetryable ? (error.retryAfterMs ?? CALL_PAUSE_MS) : Infinity;
         if (attempt === CALL_TRIES_MAX || waitMs > CALL_RETRY_AFTER_MAX_MS) {
           throw error;
         }

@@ -16,7 +16,7 @@ import { Connection } from "./connection.js";
 import { Emitter } from "./emitter.js";
 import { Flusher } from "./flusher.js";
 import { Follower } from "./follower.js";
-import { Http } from "./http.js";
+import { baseOf, Http } from "./http.js";
 import { pageLifecycle } from "./lifecycle.js";
 import { Puller } from "./puller.js";
 import { SocketWrites } from "./socket-writes.js";
@@ -27,13 +27,6 @@ type Counts = { -readonly [K in Exclude<keyof Counters, "storageFailures">]: Cou
 
 /** Of what is in the storage: another form has another number. */
 const STORAGE_VERSION = 1;
-
-/** Without the slash at its end. In a page, an address may be relative to it. */
-function baseOf(url: string | URL): string {
-  const page = (globalThis as { readonly location?: { readonly href: string } }).location?.href;
-  const { origin, pathname } = new URL(url, page);
-  return origin + pathname.replace(/\/+$/, "");
-}
 
 /** Everything that runs for one client: what arrives is merged and told, what is written is kept and sent. */
 export class Session {

@@ -61,7 +61,9 @@ export class NodeWebSocket implements WebSocketLike {
   }
 
   #opened(key: string, response: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const expected = createHash("sha1").update(key + MAGIC).digest("base64");
+    const expected = createHash("sha1")
+      .update(key + MAGIC)
+      .digest("base64");
     socket.on("error", () => this.#end(ABNORMAL, "the connection broke"));
     if (this.#isClosed || response.headers["sec-websocket-accept"] !== expected) {
       socket.destroy();

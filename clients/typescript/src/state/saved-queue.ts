@@ -31,7 +31,10 @@ export function merge(saved: SavedQueue, added: SavedQueue): SavedQueue {
   const merged = new Map(saved);
   for (const [id, { read, clear, acks }] of added) {
     const known = merged.get(id);
-    merged.set(id, of(higher(known?.read, read), higher(known?.clear, clear), new Map([...(known?.acks ?? []), ...acks])));
+    merged.set(
+      id,
+      of(higher(known?.read, read), higher(known?.clear, clear), new Map([...(known?.acks ?? []), ...acks])),
+    );
   }
   let acks = [...merged.values()].reduce((sum, writes) => sum + writes.acks.size, 0);
   for (const [id, writes] of merged) {

@@ -364,6 +364,12 @@ function doneOf(kind: WriteKind, seqs: readonly Seq[]): SavedWrites {
 
 /** What was told just now, as the storage takes it. */
 export function addedOf(kind: WriteKind, conversationId: string, acks: readonly AckOf[]): SavedQueue {
-  const writes = kind === "ack" ? { acks: new Map(acks.map((ack) => [ack.seq, ack.senderUid])) } : doneOf(kind, acks.map((ack) => ack.seq));
+  const writes =
+    kind === "ack"
+      ? { acks: new Map(acks.map((ack) => [ack.seq, ack.senderUid])) }
+      : doneOf(
+          kind,
+          acks.map((ack) => ack.seq),
+        );
   return new Map([[conversationId, writes]]);
 }

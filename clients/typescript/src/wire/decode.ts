@@ -136,7 +136,10 @@ function unreadChanged(fields: Fields): News | undefined {
 }
 
 /** N and M with what follows from them; undefined when N is above M, which is never told. */
-function tally(read: number | undefined, total: number | undefined): Pick<Receipt, "read" | "total" | "allRead"> | undefined {
+function tally(
+  read: number | undefined,
+  total: number | undefined,
+): Pick<Receipt, "read" | "total" | "allRead"> | undefined {
   if (read === undefined || total === undefined || read > total) {
     return undefined;
   }

@@ -15,7 +15,9 @@ function messagePath({ conversationId, seq }: MessageRef): string {
 }
 
 function ackMessages(request: WriteRequest): unknown[] {
-  return request.items.map(({ seq, senderUid }) => (senderUid === undefined ? { seq } : { seq, sender_uid: senderUid }));
+  return request.items.map(({ seq, senderUid }) =>
+    senderUid === undefined ? { seq } : { seq, sender_uid: senderUid },
+  );
 }
 
 /** A request of the queue, by HTTP. */

@@ -91,7 +91,7 @@ function same(device: Device, truth: Truth): boolean {
   );
 }
 
-test(`after a life with cuts and crashes every device shows what the server says (READMARK_TEST_SEED=${SEED})`, async () => {
+test(`after cuts and crashes every device shows what the server says (READMARK_TEST_SEED=${SEED})`, async () => {
   const server = await TestServer.start();
   try {
     await withDevices(async (device) => {
@@ -104,7 +104,11 @@ test(`after a life with cuts and crashes every device shows what the server says
         await life.step();
       }
       for (const one of devices) {
-        await until("the queue to be empty", async () => (await one.client.flush()) === 0, () => one.client.counters);
+        await until(
+          "the queue to be empty",
+          async () => (await one.client.flush()) === 0,
+          () => one.client.counters,
+        );
       }
       for (const [i, one] of devices.entries()) {
         const uid = USERS[Math.floor(i / 2)] ?? "";
@@ -117,8 +121,14 @@ test(`after a life with cuts and crashes every device shows what the server says
           },
           () => ({ truth, shown: one.client.picture, status: one.client.status }),
         );
-        assert.deepEqual([one.client.counters.badFrames, one.client.counters.badEntries, one.client.counters.gaps], [0, 0, 0]);
-        assert.ok(one.dropped.every(({ reason }) => reason === "not-a-member"), JSON.stringify(one.dropped));
+        assert.deepEqual(
+          [one.client.counters.badFrames, one.client.counters.badEntries, one.client.counters.gaps],
+          [0, 0, 0],
+        );
+        assert.ok(
+          one.dropped.every(({ reason }) => reason === "not-a-member"),
+          JSON.stringify(one.dropped),
+        );
       }
     });
   } finally {

@@ -24,7 +24,11 @@ test("what is read on one device goes out on the other, which is told that it wa
     await pc.sees("l1", { unread: 9 });
     phone.client.markRead("l1", 9);
     await pc.sees("l1", { unread: 0, readSeq: "9" });
-    await until("both to be told", () => phone.reads.length === 1 && pc.reads.length === 1, () => [phone.reads, pc.reads]);
+    await until(
+      "both to be told",
+      () => phone.reads.length === 1 && pc.reads.length === 1,
+      () => [phone.reads, pc.reads],
+    );
     assert.deepEqual(
       [phone.reads, pc.reads].map(([read]) => [read?.readSeq, read?.endpoint, read?.own, read?.unread]),
       [
@@ -161,7 +165,10 @@ test("a network that goes silent is found out, and left", async () => {
   await server.messages("l8", "1", 1);
   await withDevices(async (device) => {
     const page = new TestPage();
-    const reader = device(server, "2", "phone", { lifecycle: page, timings: { heartbeatMs: 200, pongMs: 200, openMs: 1_000 } });
+    const reader = device(server, "2", "phone", {
+      lifecycle: page,
+      timings: { heartbeatMs: 200, pongMs: 200, openMs: 1_000 },
+    });
     await reader.sees("l8", { unread: 1 });
     await reader.is("live");
     server.gate.silence(true);
@@ -176,7 +183,7 @@ test("a network that goes silent is found out, and left", async () => {
   });
 });
 
-test("after a crash every device gets a snapshot, asks again for the tallies on screen, and no watermark has fallen", async () => {
+test("after a crash devices get a snapshot and ask again for their tallies, and no watermark has fallen", async () => {
   await server.conversation("l9", "1", "2", "3");
   await server.messages("l9", "1", 1, 50);
   await withDevices(async (device) => {
@@ -204,7 +211,11 @@ test("a server that stops says so, and its clients come back when there is one",
     const reader = device(server, "2", "phone");
     await reader.is("live");
     await server.kill("SIGTERM");
-    await until("the reason", () => reader.statuses.some(({ reason }) => reason === "the server restarts"), () => reader.statuses);
+    await until(
+      "the reason",
+      () => reader.statuses.some(({ reason }) => reason === "the server restarts"),
+      () => reader.statuses,
+    );
     await server.up();
     await reader.is("live");
   });
@@ -221,7 +232,11 @@ test("a token that ends is exchanged, and nothing is lost", async () => {
       },
     });
     await reader.is("live");
-    await until("three tokens", () => reasons.length === 3, () => [reasons, reader.statuses]);
+    await until(
+      "three tokens",
+      () => reasons.length === 3,
+      () => [reasons, reader.statuses],
+    );
     await reader.is("live");
     assert.equal(reasons[0], "first");
     assert.ok(reader.statuses.some(({ reason }) => reason === "the token has expired"));

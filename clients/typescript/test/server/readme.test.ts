@@ -6,8 +6,8 @@ import { pathToFileURL } from "node:url";
 import { TestServer } from "../support/server.js";
 import { until } from "../support/wait.js";
 
-// The examples of README.md, in their order, as one program on the built package. A comment `<!-- then: … -->` behind an
-// example says what must come true then.
+// The examples of README.md, in their order, as one program on the built package. A comment `<!-- then: … -->` behind
+// an example says what must come true then.
 
 /** What the page takes from the reader's own application, and what the examples expect to be there. */
 const PRELUDE = `
@@ -18,7 +18,8 @@ const sender = readerOf({ url, token: () => tokens.sender() });
 /** @type {Map<string, number>} */ const dots = new Map();
 /** @type {{ total?: number, colour?: string }} */ const badge = {};
 /** @type {Map<string, string>} */ const tallies = new Map();
-/** @type {(total: number, colour: string) => void} */ const showBadge = (total, colour) => void Object.assign(badge, { total, colour });
+/** @type {(total: number, colour: string) => void} */
+const showBadge = (total, colour) => void Object.assign(badge, { total, colour });
 /** @type {(id: string, unread: number) => void} */ const showDot = (id, unread) => void dots.set(id, unread);
 /** @type {(seq: string, text: string) => void} */ const showTally = (seq, text) => void tallies.set(seq, text);
 /** @type {(id: string, seq: string) => void} */ const closeNotifications = (_id, _seq) => undefined;
@@ -62,7 +63,27 @@ test("the examples of the README have right types and do what the page says", as
   const { text, examples, checks } = program(readFileSync("README.md", "utf8"));
   assert.ok(examples >= 10 && checks >= 8, `${examples} examples, ${checks} checks`);
   writeFileSync("build/readme.mjs", text);
-  execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "--ignoreConfig", "--noEmit", "--allowJs", "--checkJs", "--strict", "--module", "nodenext", "--target", "es2022", "--lib", "es2022,dom", "--types", "node", "build/readme.mjs"], { stdio: "inherit" });
+  execFileSync(
+    process.execPath,
+    [
+      "node_modules/typescript/bin/tsc",
+      "--ignoreConfig",
+      "--noEmit",
+      "--allowJs",
+      "--checkJs",
+      "--strict",
+      "--module",
+      "nodenext",
+      "--target",
+      "es2022",
+      "--lib",
+      "es2022,dom",
+      "--types",
+      "node",
+      "build/readme.mjs",
+    ],
+    { stdio: "inherit" },
+  );
   const tokens = { reader: () => server.token("8", "phone"), sender: () => server.token("7", "laptop") };
   // The third message comes when the page acks it.
   const withThird = async (what: string, look: () => boolean): Promise<void> => {

@@ -64,12 +64,16 @@ test("acks make receipts of the messages named and of no others; a mark makes th
     ]);
     assert.equal(await reader.client.flush(), 0);
     await reader.sees("w2", { unread: 0, readSeq: "3" });
-    await until("the tally of 3", async () => (await sender.client.receipts([{ conversationId: "w2", seq: 3 }])).some((one) => "read" in one && one.read === 1));
+    await until("the tally of 3", async () =>
+      (await sender.client.receipts([{ conversationId: "w2", seq: 3 }])).some((one) => "read" in one && one.read === 1),
+    );
     const [first] = await sender.client.receipts([{ conversationId: "w2", seq: 1 }]);
     assert.ok(first !== undefined && "read" in first && first.read === 0, "1 was not acked");
     reader.client.markRead("w2", 3);
     await reader.client.flush();
-    await until("the tally of 1", async () => (await sender.client.receipts([{ conversationId: "w2", seq: 1 }])).some((one) => "read" in one && one.read === 1));
+    await until("the tally of 1", async () =>
+      (await sender.client.receipts([{ conversationId: "w2", seq: 1 }])).some((one) => "read" in one && one.read === 1),
+    );
     assert.deepEqual(reader.dropped, []);
   });
 });
@@ -172,12 +176,20 @@ test("what the server will never take is given up, said, and not shown any more"
     const reader = device(server, "2", "phone");
     await reader.sees("w8", { unread: 2 });
     reader.client.markRead("w9", 1);
-    await until("w9 to be given up", () => reader.dropped.length === 1, () => reader.dropped);
+    await until(
+      "w9 to be given up",
+      () => reader.dropped.length === 1,
+      () => reader.dropped,
+    );
     reader.client.ack([
       { conversationId: "w8", seq: 1, senderUid: 5 },
       { conversationId: "w8", seq: 2, senderUid: 1 },
     ]);
-    await until("the wrong sender to be given up", () => reader.dropped.length === 2, () => reader.dropped);
+    await until(
+      "the wrong sender to be given up",
+      () => reader.dropped.length === 2,
+      () => reader.dropped,
+    );
     assert.deepEqual(
       reader.dropped.map(({ conversationId, kind, seqs, reason }) => [conversationId, kind, seqs, reason]),
       [
@@ -188,11 +200,15 @@ test("what the server will never take is given up, said, and not shown any more"
     await reader.sees("w8", { readSeq: "2", pending: false });
     await server.events({ type: "conversation_closed", conversation_id: "w8", closed: true });
     await server.messages("w8", "1", 3);
-    await until("the closing to hold", async () => {
-      reader.client.markRead("w8", 3);
-      await reader.client.flush();
-      return reader.dropped.some((one) => one.reason === "conversation-closed");
-    }, () => reader.dropped);
+    await until(
+      "the closing to hold",
+      async () => {
+        reader.client.markRead("w8", 3);
+        await reader.client.flush();
+        return reader.dropped.some((one) => one.reason === "conversation-closed");
+      },
+      () => reader.dropped,
+    );
   });
 });
 
@@ -250,9 +266,20 @@ test("names come in pages, in order, and are refused to others than the sender",
     assert.deepEqual(first.uids, ["2", "3"]);
     const last = await sender.client.unreadMembers(message, { limit: 2, cursor: first.next ?? "" });
     assert.deepEqual([last.uids, last.next], [["5"], null]);
-    await assert.rejects(reader.client.readers(message), { name: "ReadmarkError", status: 403, code: "names-for-sender-only" });
-    const mixed = await sender.client.receipts([message, { conversationId: "w12", seq: 9 }, { conversationId: "nowhere", seq: 1 }]);
-    assert.deepEqual(mixed.map((one) => ("error" in one ? one.error : one.read)), [1, "not_found", "not_found"]);
+    await assert.rejects(reader.client.readers(message), {
+      name: "ReadmarkError",
+      status: 403,
+      code: "names-for-sender-only",
+    });
+    const mixed = await sender.client.receipts([
+      message,
+      { conversationId: "w12", seq: 9 },
+      { conversationId: "nowhere", seq: 1 },
+    ]);
+    assert.deepEqual(
+      mixed.map((one) => ("error" in one ? one.error : one.read)),
+      [1, "not_found", "not_found"],
+    );
   });
 });
 
@@ -297,7 +324,8 @@ test("a storage that fails stops nothing and is counted; one that answers later 
   };
   const texts = new Map<string, string>();
   const slow = {
-    getItem: (key: string) => new Promise<string | null>((resolve) => setTimeout(() => resolve(texts.get(key) ?? null), 5)),
+    getItem: (key: string) =>
+      new Promise<string | null>((resolve) => setTimeout(() => resolve(texts.get(key) ?? null), 5)),
     setItem: async (key: string, text: string) => void texts.set(key, text),
     removeItem: async (key: string) => void texts.delete(key),
   };
@@ -312,12 +340,20 @@ test("a storage that fails stops nothing and is counted; one that answers later 
     second.client.markRead("w14", 2);
     await second.sees("w14", { readSeq: "2", pending: false });
     await second.client.close();
-    await until("the queue to be empty and the picture kept", () => [...texts.keys()].every((key) => key.endsWith("/picture")) && texts.size === 1, () => [...texts]);
+    await until(
+      "the queue to be empty and the picture kept",
+      () => [...texts.keys()].every((key) => key.endsWith("/picture")) && texts.size === 1,
+      () => [...texts],
+    );
     assert.equal(second.client.counters.storageFailures, 0);
     const third = device(server, "2", "tab", { storage: slow });
     await third.sees("w14", { readSeq: "2" });
     await third.client.close({ forget: true });
-    await until("nothing to be kept", () => texts.size === 0, () => [...texts]);
+    await until(
+      "nothing to be kept",
+      () => texts.size === 0,
+      () => [...texts],
+    );
   });
 });
 
@@ -335,7 +371,11 @@ test("a server that says when to come back is not asked before", async () => {
       for (let i = 0; i < 6; i += 1) {
         reader.client.markRead(`w15-${i}`, 1);
       }
-      await until("everything to be accepted", async () => (await reader.client.flush()) === 0, () => reader.client.counters);
+      await until(
+        "everything to be accepted",
+        async () => (await reader.client.flush()) === 0,
+        () => reader.client.counters,
+      );
       assert.ok(reader.client.counters.writes < 30, `${reader.client.counters.writes} requests for 6 marks`);
       assert.deepEqual(reader.dropped, []);
     });

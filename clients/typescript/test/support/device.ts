@@ -67,12 +67,20 @@ export class Device {
 
   /** Waits until the client is in this state. */
   is(state: Status["state"]): Promise<true> {
-    return until(`state ${state}`, () => this.client.status.state === state, () => this.statuses);
+    return until(
+      `state ${state}`,
+      () => this.client.status.state === state,
+      () => this.statuses,
+    );
   }
 
   /** Waits until the picture is what the server says, or is not. */
   stale(stale: boolean): Promise<true> {
-    return until(`stale ${stale}`, () => this.client.picture.stale === stale, () => this.statuses);
+    return until(
+      `stale ${stale}`,
+      () => this.client.picture.stale === stale,
+      () => this.statuses,
+    );
   }
 
   /** Waits until the tally of a message is known to be this. */
@@ -83,13 +91,19 @@ export class Device {
         const receipt = this.client.receipt(conversationId, seq);
         return receipt?.read === read && receipt.total === total ? receipt : undefined;
       },
-      () => ({ receipts: this.receipts, known: this.client.receipt(conversationId, seq), counters: this.client.counters }),
+      () => ({
+        receipts: this.receipts,
+        known: this.client.receipt(conversationId, seq),
+        counters: this.client.counters,
+      }),
     );
   }
 }
 
 /** Runs a test with devices that are closed at its end, however it ends. */
-export async function withDevices(run: (device: (...args: ConstructorParameters<typeof Device>) => Device) => Promise<void>): Promise<void> {
+export async function withDevices(
+  run: (device: (...args: ConstructorParameters<typeof Device>) => Device) => Promise<void>,
+): Promise<void> {
   const devices: Device[] = [];
   try {
     await run((...args) => {

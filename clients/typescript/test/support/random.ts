@@ -48,7 +48,7 @@ export class Random {
 
 const SEED = "READMARK_TEST_SEED";
 
-/** Runs a property with `runs` seeds of which each failing one is named; the variable READMARK_TEST_SEED runs one alone. */
+/** Runs a property with `runs` seeds; a failing one is named, and the variable READMARK_TEST_SEED runs it alone. */
 export function forSeeds(runs: number, property: (random: Random) => void): void {
   const asked = process.env[SEED];
   const first = asked === undefined ? Math.floor(Math.random() * 0xffff_ffff) : Number(asked);

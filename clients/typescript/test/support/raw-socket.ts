@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { FrameReader, OPCODE } from "../../src/node/frame-codec.js";
+import { OPCODE } from "../../src/node/frame-codec.js";
 
 /** A frame as a server sends it: not masked. */
 export function serverFrame(opcode: number, payload: Buffer, first = 0x80 | opcode): Buffer {
@@ -88,12 +88,15 @@ class Unmasker {
       if (this.#bytes.length < at + 4) {
         return frames;
       }
-      const length = short < 126 ? short : short === 126 ? this.#bytes.readUInt16BE(2) : Number(this.#bytes.readBigUInt64BE(2));
+      const length =
+        short < 126 ? short : short === 126 ? this.#bytes.readUInt16BE(2) : Number(this.#bytes.readBigUInt64BE(2));
       if (this.#bytes.length < at + 4 + length) {
         return frames;
       }
       const mask = this.#bytes.subarray(at, at + 4);
-      const payload = Buffer.from(this.#bytes.subarray(at + 4, at + 4 + length).map((byte, i) => byte ^ (mask[i % 4] ?? 0)));
+      const payload = Buffer.from(
+        this.#bytes.subarray(at + 4, at + 4 + length).map((byte, i) => byte ^ (mask[i % 4] ?? 0)),
+      );
       frames.push({ opcode: (this.#bytes[0] ?? 0) & 0x0f, payload });
       this.#bytes = this.#bytes.subarray(at + 4 + length);
     }
@@ -116,7 +119,14 @@ export class RawServer {
       const key = request.headers["sec-websocket-key"] ?? "";
       const accept = createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
       socket.write(
-        `HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-accept: ${accept}\r\nsec-websocket-protocol: readmark.v1\r\n\r\n`,
+        [
+          "HTTP/1.1 101 Switching Protocols",
+          "upgrade: websocket",
+          "connection: Upgrade",
+          `sec-websocket-accept: ${accept}`,
+          "sec-websocket-protocol: readmark.v1",
+          "\r\n",
+        ].join("\r\n"),
       );
       this.connections.push(new RawConnection(socket, request.headers["sec-websocket-protocol"] ?? ""));
     });
@@ -144,5 +154,3 @@ export class RawServer {
     }
   }
 }
-
-export { FrameReader };

@@ -5,7 +5,11 @@ const DEADLINE_MS = 30_000;
 const LOOK_MS = 10;
 
 /** Waits until `look` answers something, and answers that; says what was seen last when it takes too long. */
-export async function until<T>(what: string, look: () => T | undefined | false | Promise<T | undefined | false>, seen: () => unknown = () => ""): Promise<T> {
+export async function until<T>(
+  what: string,
+  look: () => T | undefined | false | Promise<T | undefined | false>,
+  seen: () => unknown = () => "",
+): Promise<T> {
   const deadline = Date.now() + DEADLINE_MS;
   for (;;) {
     const found = await look();

@@ -41,14 +41,22 @@ function entry(version: number, unread: number, head: number): Record<string, un
 }
 
 async function scripted(
-  run: (script: { device: Device; raw: RawServer; connection: (at: number) => Promise<RawConnection> }) => Promise<void>,
+  run: (script: {
+    device: Device;
+    raw: RawServer;
+    connection: (at: number) => Promise<RawConnection>;
+  }) => Promise<void>,
   options: Partial<Options> = {},
 ): Promise<void> {
   const raw = await RawServer.start();
   const server = { url: raw.url, token: () => TOKEN };
   const device = new Device(server as never, "2", "tab", { token: TOKEN, webSocket: NodeWebSocket, ...options });
   const connection = (at: number): Promise<RawConnection> =>
-    until(`hello on connection ${at}`, () => (raw.connections[at]?.hello === undefined ? undefined : raw.connections[at]), () => device.statuses);
+    until(
+      `hello on connection ${at}`,
+      () => (raw.connections[at]?.hello === undefined ? undefined : raw.connections[at]),
+      () => device.statuses,
+    );
   try {
     await run({ device, raw, connection });
   } finally {
@@ -70,7 +78,21 @@ test("frames that mean nothing are ignored and counted, and the connection goes 
     first.say({ type: "ready", token: "e.1" });
     first.say(snapshot("e.1", 1, 5));
     await device.is("live");
-    const bad = ["", "{", "null", "[]", "7", '"x"', "{}", '{"type":"news"}', '{"type":"entries"}', '{"type":"entries","entries":{},"token":"e.1"}', '{"type":"ok","id":"77"}', '{"type":"snapshot","snapshot":{},"token":"e.9"}', "x".repeat(200_000)];
+    const bad = [
+      "",
+      "{",
+      "null",
+      "[]",
+      "7",
+      '"x"',
+      "{}",
+      '{"type":"news"}',
+      '{"type":"entries"}',
+      '{"type":"entries","entries":{},"token":"e.1"}',
+      '{"type":"ok","id":"77"}',
+      '{"type":"snapshot","snapshot":{},"token":"e.9"}',
+      "x".repeat(200_000),
+    ];
     bad.forEach((text) => first.text(text));
     first.raw(serverFrame(2, Buffer.from([1, 2, 3])));
     first.say({ type: "entries", entries: [entry(2, 2, 6)], token: "e.2" });
@@ -100,7 +122,11 @@ test("entries twice, late or of a kind to come change nothing; what is missing i
     first.say(snapshot("e.10", 1, 5));
     first.say({ type: "entries", entries: [entry(11, 2, 6), entry(12, 3, 7)], token: "e.12" });
     first.say({ type: "entries", entries: [entry(11, 2, 6), entry(12, 9, 99)], token: "e.12" });
-    first.say({ type: "entries", entries: [{ version: "13", kind: "from_the_future", x: 1 }, entry(14, 4, 8)], token: "e.14" });
+    first.say({
+      type: "entries",
+      entries: [{ version: "13", kind: "from_the_future", x: 1 }, entry(14, 4, 8)],
+      token: "e.14",
+    });
     await device.sees("c", { unread: 4, headSeq: "8" });
     assert.equal(device.client.counters.oldEntries, 2);
     first.say({ type: "entries", entries: [entry(16, 6, 10)], token: "e.16" });
@@ -123,7 +149,9 @@ test("an entry that can't be understood is fetched again, and after the second t
     ] as const) {
       const now = await connection(at);
       assert.equal(now.hello?.token, token);
-      now.say(at === 0 ? { type: "entries", entries: [entry(11, 2, 6)], token: "e.11" } : { type: "ready", token: "e.11" });
+      now.say(
+        at === 0 ? { type: "entries", entries: [entry(11, 2, 6)], token: "e.11" } : { type: "ready", token: "e.11" },
+      );
       now.say({ type: "entries", entries: [{ ...entry(12, 3, 7), unread: "many" }], token: "e.12" });
     }
     const third = await connection(2);
@@ -151,7 +179,18 @@ test("a snapshot in the middle replaces everything, and the tallies on screen ar
     {
       fetch: async (input) => {
         asked.push(String(input));
-        const receipt = { conversation_id: "c", seq: "3", msg_id: "1", sender_uid: "2", mode: "full", recalled: false, read: "1", total: "2", all_read: false, version: "0".repeat(32) };
+        const receipt = {
+          conversation_id: "c",
+          seq: "3",
+          msg_id: "1",
+          sender_uid: "2",
+          mode: "full",
+          recalled: false,
+          read: "1",
+          total: "2",
+          all_read: false,
+          version: "0".repeat(32),
+        };
         return new Response(JSON.stringify({ receipts: [receipt] }));
       },
     },
@@ -221,7 +260,7 @@ test("bytes that are no WebSocket end the connection, and nothing else", () =>
     { timings: { openMs: 60_000 } },
   ));
 
-test("an ack that is not answered over the connection goes by HTTP, once the answer is overdue or the connection gone", async () => {
+test("what a connection that ends has not answered goes by HTTP", async () => {
   const posted: string[] = [];
   await scripted(
     async ({ device, connection }) => {
@@ -296,7 +335,9 @@ test("an application that gives no token is asked again, and its queue stays", a
 test("another user's token is never used", () =>
   scripted(
     async ({ device, raw }) => {
-      await until("a refusal", () => device.statuses.some(({ reason }) => reason.includes("of user 2 was given for user 3")));
+      await until("a refusal", () =>
+        device.statuses.some(({ reason }) => reason.includes("of user 2 was given for user 3")),
+      );
       assert.equal(raw.connections.length, 0);
     },
     { uid: 3 },

@@ -98,7 +98,10 @@ test("entries are read as the contract writes them", () => {
       readersAdded: ["8"],
     },
   });
-  assert.deepEqual(decodeEntry({ version: "44", kind: "new_in_2031", what: 7 }), { version: "44", news: { kind: "unknown" } });
+  assert.deepEqual(decodeEntry({ version: "44", kind: "new_in_2031", what: 7 }), {
+    version: "44",
+    news: { kind: "unknown" },
+  });
   assert.equal(decodeEntry({ ...ENTRIES[2], read: "8" }), undefined, "N above M is never told");
   assert.equal(decodeEntry({ ...ENTRIES[1], unread: "-1" }), undefined);
   assert.equal(decodeEntry({ ...ENTRIES[1], version: undefined }), undefined);
@@ -162,7 +165,8 @@ test("a snapshot is shown, kept and restored as it was, seqs to the last digit",
 
 test("decimals are compared exactly", () => {
   forSeeds(500, (random) => {
-    const number = (): bigint => BigInt(random.int(0, 2 ** 31)) * BigInt(random.int(0, 2 ** 31)) + BigInt(random.int(0, 9));
+    const number = (): bigint =>
+      BigInt(random.int(0, 2 ** 31)) * BigInt(random.int(0, 2 ** 31)) + BigInt(random.int(0, 9));
     const [a, b] = [number(), random.chance(0.2) ? number() : number() + 1n];
     assert.equal(Math.sign(compareSeq(String(a), String(b))), a < b ? -1 : a > b ? 1 : 0);
     assert.equal(maxSeq(String(a), String(b)), String(a > b ? a : b));

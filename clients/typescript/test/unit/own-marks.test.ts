@@ -25,7 +25,8 @@ test("what is shown is never less than the truth above the mark, and exact where
     const floor = random.int(0, head);
     const uncounted = new Set(Array.from({ length: random.int(0, 10) }, () => random.int(1, 40)));
     const above = (from: number): number =>
-      Array.from({ length: head - Math.min(from, head) }, (_, i) => head - i).filter((seq) => !uncounted.has(seq)).length;
+      Array.from({ length: head - Math.min(from, head) }, (_, i) => head - i).filter((seq) => !uncounted.has(seq))
+        .length;
     const mark = random.int(1, 45);
     const marks = new OwnMarks();
     marks.raise("c", String(mark), true);

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RECONNECT_CAP_MS, RECONNECT_FIRST_MS, RESTART_SPREAD_MS, RETRY_AFTER_MAX_MS, TOO_MANY_MS } from "../../src/bounds.js";
+import {
+  RECONNECT_CAP_MS,
+  RECONNECT_FIRST_MS,
+  RESTART_SPREAD_MS,
+  RETRY_AFTER_MAX_MS,
+  TOO_MANY_MS,
+} from "../../src/bounds.js";
 import { backoff, jittered, retryAfterMs } from "../../src/state/backoff.js";
 import { CLOSE, reconnectMs } from "../../src/state/reconnect.js";
 import { forSeeds } from "../support/random.js";

@@ -30,7 +30,10 @@ test("after an answer that never came nothing goes this way until the next conne
 test("as many acks as one request holds fit a frame of the server's 64 KiB; a clear has no frame", () => {
   const frames: string[] = [];
   const writes = new SocketWrites((frame) => frames.push(frame) > 0);
-  const items = Array.from({ length: ACKS_PER_REQUEST_MAX }, (_, i) => ({ seq: String(SEQ_MAX - i), senderUid: "9223372036854775807" }));
+  const items = Array.from({ length: ACKS_PER_REQUEST_MAX }, (_, i) => ({
+    seq: String(SEQ_MAX - i),
+    senderUid: "9223372036854775807",
+  }));
   const sent = writes.send({ conversationId: '"'.repeat(64), kind: "ack", items });
   sent?.catch(() => undefined);
   assert.ok(sent !== undefined && Buffer.byteLength(frames[0] ?? "") < 64 * 1_024);

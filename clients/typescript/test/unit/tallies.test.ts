@@ -26,7 +26,9 @@ const message: MessageRef = { conversationId: "c", seq: "7" };
 test("tallies in any order and any number of times leave the newest, and none is told after a newer one", () => {
   forSeeds(300, (random) => {
     const tallies = new Tallies(QUIET_MS);
-    const versions = Array.from({ length: 20 }, (_, i) => receipt(random.pick(["1", "2", "3"]), i * 7 + random.int(1, 6), random.int(0, 9)));
+    const versions = Array.from({ length: 20 }, (_, i) =>
+      receipt(random.pick(["1", "2", "3"]), i * 7 + random.int(1, 6), random.int(0, 9)),
+    );
     const newest = new Map<string, Receipt>();
     for (const one of versions) {
       newest.set(one.seq, one);

@@ -109,7 +109,10 @@ test("what is never there is given up, and said so", () => {
       }
     }
     assert.equal(sent, tries);
-    assert.deepEqual(dropped.map((d) => [d.kind, d.seqs, d.reason]), [["read", ["5"], reason]]);
+    assert.deepEqual(
+      dropped.map((d) => [d.kind, d.seqs, d.reason]),
+      [["read", ["5"], reason]],
+    );
   }
 });
 
@@ -123,7 +126,10 @@ test("of several acks the missing one waits and the refused one goes, the others
   assert.deepEqual(seqsOf(others), ["1", "3"]);
   queue.release(others);
   const { dropped } = queue.answer(others, { kind: "refused", places: [0], reason: "malformed", detail: "" }, 200, 0.5);
-  assert.deepEqual(dropped.map((d) => d.seqs), [["1"]]);
+  assert.deepEqual(
+    dropped.map((d) => d.seqs),
+    [["1"]],
+  );
   assert.deepEqual(seqsOf(one(queue, 200)), ["3"]);
 });
 
@@ -131,7 +137,10 @@ test("a request holds at most what the server takes, a queue at most its bounds,
   const queue = new WriteQueue(MERGE_MS);
   const acks = Array.from({ length: QUEUE_ACKS_MAX + 5 }, (_, i) => ({ seq: String(i + 1) }));
   const dropped = queue.add("ack", "c", acks, 0);
-  assert.deepEqual(dropped.map((d) => [d.reason, d.seqs.length]), [["queue-full", 5]]);
+  assert.deepEqual(
+    dropped.map((d) => [d.reason, d.seqs.length]),
+    [["queue-full", 5]],
+  );
   assert.equal(one(queue, 200).items.length, ACKS_PER_REQUEST_MAX);
   const many = new WriteQueue(MERGE_MS);
   const gone: Dropped[] = [];
@@ -139,7 +148,11 @@ test("a request holds at most what the server takes, a queue at most its bounds,
     gone.push(...many.add("read", `c${i}`, [{ seq: "1" }], i));
   }
   assert.equal(many.size, QUEUE_CONVERSATIONS_MAX);
-  assert.deepEqual(gone.map((d) => d.conversationId), ["c0", "c1", "c2"], "the oldest go");
+  assert.deepEqual(
+    gone.map((d) => d.conversationId),
+    ["c0", "c1", "c2"],
+    "the oldest go",
+  );
 });
 
 interface Told {
@@ -171,7 +184,7 @@ function answerOf(request: WriteRequest, random: Random, head: number, told: Tol
   return ACCEPTED;
 }
 
-test("whatever the server answers, everything is accepted, covered by a mark or said to be dropped, and kept until then", () => {
+test("whatever is answered, all is accepted, covered by a mark or said to be dropped, and kept until then", () => {
   forSeeds(200, (random) => {
     const queue = new WriteQueue(MERGE_MS);
     const told = new Map(["a", "b", "c"].map((id): [string, Told] => [id, { reads: [], clears: [], acks: new Set() }]));
@@ -186,14 +199,22 @@ test("whatever the server answers, everything is accepted, covered by a mark or 
       now += random.int(0, 300);
       head += random.chance(0.1) ? 1 : 0;
       if (step < 150 && random.chance(0.5)) {
-        const [id, kind, seq] = [random.pick(["a", "b", "c"]), random.pick(["read", "ack", "clear"] as const), random.int(1, head + 3)];
+        const [id, kind, seq] = [
+          random.pick(["a", "b", "c"]),
+          random.pick(["read", "ack", "clear"] as const),
+          random.int(1, head + 3),
+        ];
         asked.push({ id, kind, seq });
         saved = merge(saved, addedOf(kind, id, [{ seq: String(seq) }]));
         dropped.push(...queue.add(kind, id, [{ seq: String(seq) }], now));
       }
       const dueMs = queue.nextDueMs();
       const request = queue.take(now);
-      assert.equal(request !== undefined, dueMs !== undefined && dueMs <= now, "something is due exactly when it is said");
+      assert.equal(
+        request !== undefined,
+        dueMs !== undefined && dueMs <= now,
+        "something is due exactly when it is said",
+      );
       if (request !== undefined) {
         assert.ok(!busy.has(request.conversationId), "one request of a conversation at a time");
         busy.add(request.conversationId);
@@ -223,7 +244,9 @@ test("whatever the server answers, everything is accepted, covered by a mark or 
         (kind === "read" && reads.some((mark) => mark >= seq)) ||
         (kind === "clear" && clears.some((mark) => mark >= seq)) ||
         (kind === "ack" && (acks.has(`${id} ${seq}`) || reads.some((mark) => mark >= seq)));
-      const isCoveredByDropped = kind !== "ack" && dropped.some((d) => d.conversationId === id && d.kind === kind && d.seqs.some((s) => Number(s) > seq));
+      const isCoveredByDropped =
+        kind !== "ack" &&
+        dropped.some((d) => d.conversationId === id && d.kind === kind && d.seqs.some((s) => Number(s) > seq));
       assert.ok(isDone || isCoveredByDropped, `${kind} ${seq} of ${id}`);
     }
   });
@@ -232,7 +255,9 @@ test("whatever the server answers, everything is accepted, covered by a mark or 
 test("what is kept merges in any order and survives the way through text", () => {
   forSeeds(300, (random) => {
     const added = Array.from({ length: 30 }, () =>
-      addedOf(random.pick(["read", "ack", "clear"] as const), random.pick(["a", "b"]), [{ seq: String(random.int(1, 30)), senderUid: "5" }]),
+      addedOf(random.pick(["read", "ack", "clear"] as const), random.pick(["a", "b"]), [
+        { seq: String(random.int(1, 30)), senderUid: "5" },
+      ]),
     );
     const all = added.reduce(merge, EMPTY);
     const other = random.shuffled([...added, ...added]).reduce(merge, EMPTY);
@@ -247,9 +272,26 @@ test("what is kept merges in any order and survives the way through text", () =>
 });
 
 test("whatever the storage holds, reading it breaks nothing", () => {
-  for (const value of [undefined, null, 7, "x", [], {}, { conversations: 3 }, { conversations: [null, 5, {}, { id: "" }, { id: "c" }] }]) {
+  for (const value of [
+    undefined,
+    null,
+    7,
+    "x",
+    [],
+    {},
+    { conversations: 3 },
+    { conversations: [null, 5, {}, { id: "" }, { id: "c" }] },
+  ]) {
     assert.ok(decode(value).size <= 1);
   }
-  const saved = decode({ conversations: [{ id: "c", read: "x", clear: "07", acks: [["1"], ["2", "x"], [3], "4", ["0"]] }] });
-  assert.deepEqual([...(saved.get("c")?.acks ?? [])], [["1", undefined], ["2", undefined]]);
+  const saved = decode({
+    conversations: [{ id: "c", read: "x", clear: "07", acks: [["1"], ["2", "x"], [3], "4", ["0"]] }],
+  });
+  assert.deepEqual(
+    [...(saved.get("c")?.acks ?? [])],
+    [
+      ["1", undefined],
+      ["2", undefined],
+    ],
+  );
 });
