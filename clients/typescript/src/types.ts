@@ -14,7 +14,7 @@ export interface Conversation {
   readonly headSeq: Seq;
   /** How far the user has read, on any device. */
   readonly readSeq: Seq;
-  /** Up to here nothing is unread: read, cleared, own messages, joined after. */
+  /** Up to here nothing is unread: read, cleared, own messages, joined after. While `pending`, the own mark. */
   readonly floorSeq: Seq;
   /** Marked as unread by hand: a flag of its own. */
   readonly markedUnread: boolean;

@@ -63,10 +63,10 @@ export class Keeper {
     }
     try {
       const found = this.#storage.getItem(key);
-      if (found instanceof Promise) {
+      if (typeof found === "object" && found !== null) {
         this.#last = this.#updateLater(key, change, () => found);
       } else {
-        void this.#write(key, change(usable(found)));
+        Promise.resolve(this.#write(key, change(usable(found)))).catch(() => (this.failures += 1));
       }
     } catch {
       this.failures += 1;

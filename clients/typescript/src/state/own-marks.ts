@@ -96,6 +96,7 @@ export class OwnMarks {
     }
     const above = Math.max(0, Number(row.headSeq) - Number(floor));
     const unread = Math.min(row.unread, above);
-    return { ...row, markedUnread, unread, mentions: Math.min(row.mentions, unread), pending: true };
+    const mentions = Math.min(row.mentions, unread);
+    return { ...row, floorSeq: floor, markedUnread, unread, mentions, pending: true };
   }
 }

@@ -46,7 +46,7 @@ test("what is shown is never less than the truth above the mark, and exact where
 test("a mark at the head puts the dot out at once, and the server's entry ends that", () => {
   const marks = new OwnMarks();
   marks.raise("c", "10", true);
-  assert.deepEqual({ ...marks.shown(row()) }, { ...row(), unread: 0, mentions: 0, pending: true });
+  assert.deepEqual({ ...marks.shown(row()) }, { ...row(), floorSeq: "10", unread: 0, mentions: 0, pending: true });
   marks.answered("c", "0", "10", 1_000);
   assert.equal(marks.shown(row()).unread, 0, "accepted, and not confirmed yet");
   const confirmed = row({ floorSeq: "10", readSeq: "10", unread: 0, mentions: 0 });
