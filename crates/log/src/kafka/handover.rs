@@ -2,7 +2,7 @@
 //! and what it has given back.
 
 use super::names::record_bytes;
-use super::options::{WAITING_BYTES_MAX, WAITING_RECORDS_MAX};
+use super::options::{POLL_BYTES_MAX, POLL_RECORDS_MAX, WAITING_BYTES_MAX, WAITING_RECORDS_MAX};
 use crate::error::{LogError, LogErrorKind};
 use crate::port::PolledEvent;
 use crate::record::{Offset, Record, TopicPartition};
@@ -295,19 +295,25 @@ impl State {
         if let Some(news) = self.news.pop_front() {
             return Some(news);
         }
-        while let Some(mut records) = self.batches.pop_front() {
+        // A role's turn costs round trips to the store, however few records it has: what waits goes together.
+        let (mut due, mut due_bytes) = (Vec::new(), 0);
+        while let Some(batch) = self.batches.front() {
+            let bytes: usize = batch.iter().map(record_bytes).sum();
+            let is_enough = due.len() + batch.len() > POLL_RECORDS_MAX || due_bytes + bytes > POLL_BYTES_MAX;
+            if !due.is_empty() && is_enough {
+                break;
+            }
+            let Some(records) = self.batches.pop_front() else { break };
             self.waiting_records = self.waiting_records.saturating_sub(records.len());
-            let bytes: usize = records.iter().map(record_bytes).sum();
             self.waiting_bytes = self.waiting_bytes.saturating_sub(bytes);
-            if !self.paused.is_empty() {
-                let (paused, due): (Vec<_>, Vec<_>) =
-                    records.into_iter().partition(|record| self.paused.contains(&record.position.partition));
-                self.held.extend(paused);
-                records = due;
-            }
-            if !records.is_empty() {
-                return Some(Ok(PolledEvent::Records(records)));
-            }
+            due_bytes += bytes;
+            let (paused, records): (Vec<_>, Vec<_>) =
+                records.into_iter().partition(|record| self.paused.contains(&record.position.partition));
+            self.held.extend(paused);
+            due.extend(records);
+        }
+        if !due.is_empty() {
+            return Some(Ok(PolledEvent::Records(due)));
         }
         self.ended.clone().map(Err)
     }
@@ -344,5 +350,65 @@ impl State {
         self.batches.retain(|batch| !batch.is_empty());
         self.waiting_records = self.batches.iter().map(Vec::len).sum();
         self.waiting_bytes = self.batches.iter().flatten().map(record_bytes).sum();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Position;
+    use bytes::Bytes;
+    use readmark_domain::time::TimeMs;
+    use readmark_events::Topic;
+
+    fn record(partition: u32, offset: Offset) -> Record {
+        let partition = TopicPartition { topic: Topic::Acks, partition };
+        Record {
+            position: Position { partition, offset },
+            appended_at: TimeMs::default(),
+            key: None,
+            payload: Bytes::new(),
+            headers: Vec::new(),
+        }
+    }
+
+    fn taken(handover: &Handover) -> Vec<(u32, Offset)> {
+        match handover.take() {
+            Some(Ok(PolledEvent::Records(records))) => records
+                .iter()
+                .map(|record| (record.position.partition.partition, record.position.offset))
+                .collect(),
+            None => Vec::new(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn small_batches_that_wait_go_together_within_the_bound() {
+        let handover = Handover::new();
+        for offset in 0..600 {
+            handover.hand_over(vec![record(0, offset)]);
+        }
+        let first: Vec<_> = (0..500).map(|offset| (0, offset)).collect();
+        assert_eq!(taken(&handover), first);
+        assert_eq!(taken(&handover).len(), 100);
+        assert!(taken(&handover).is_empty());
+        assert!(!handover.is_full());
+    }
+
+    #[test]
+    fn a_paused_partition_waits_and_keeps_its_order() {
+        let handover = Handover::new();
+        let partitions: Vec<_> =
+            [0, 1].map(|partition| TopicPartition { topic: Topic::Acks, partition }).to_vec();
+        handover.assigned(partitions.clone());
+        assert!(matches!(handover.take(), Some(Ok(PolledEvent::Assigned(_)))));
+        handover.pause(&partitions[..1]);
+        handover.hand_over(vec![record(0, 1), record(1, 1)]);
+        handover.hand_over(vec![record(0, 2)]);
+        assert_eq!(taken(&handover), [(1, 1)]);
+        handover.resume(&partitions[..1]);
+        handover.hand_over(vec![record(0, 3)]);
+        assert_eq!(taken(&handover), [(0, 1), (0, 2), (0, 3)]);
     }
 }
