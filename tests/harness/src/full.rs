@@ -1,4 +1,4 @@
-//! Topics and a keyspace of one server's own, on Kafka and Cassandra.
+//! Topics, a keyspace and a prefix of one server's own, on Kafka, Cassandra and Redis.
 
 use crate::options::ServiceSet;
 use crate::process::{Program, ReservedPort};
@@ -63,6 +63,8 @@ impl Installation {
             ("READMARK_STORE__CONTACT_POINTS", self.services.address(Part::Cassandra).to_owned()),
             ("READMARK_STORE__KEYSPACE", self.name.clone()),
             ("READMARK_STORE__REPLICATION", "1".to_owned()),
+            ("READMARK_HOT__KIND", "redis".to_owned()),
+            ("READMARK_HOT__URL", self.services.address(Part::Redis).to_owned()),
             ("READMARK_AUTH__SECRET_FILE", secret),
         ];
         pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()

@@ -33,7 +33,7 @@ impl DataDir {
     }
 }
 
-/// A Kafka and a Cassandra.
+/// A Kafka, a Cassandra and a Redis.
 #[derive(Clone)]
 pub enum ServiceSet {
     /// Those that all tests use together.
@@ -66,7 +66,7 @@ pub enum Parts {
     /// Embedded parts, in the data directory: `readmark up`.
     #[default]
     Embedded,
-    /// Kafka and Cassandra, in topics and a keyspace of its own: `readmark serve`.
+    /// Kafka, Cassandra and Redis, under names of its own: `readmark serve`.
     Full(ServiceSet),
 }
 

@@ -1,5 +1,5 @@
-//! The outside parts that tests need, Kafka and Cassandra, as `scripts/services` runs them: one set that all test
-//! programs share, found and started by whoever comes first, and sets of a test's own, which it may kill.
+//! The outside parts that tests need, Kafka, Cassandra and Redis, as `scripts/services` runs them: one set that all
+//! test programs share, found and started by whoever comes first, and sets of a test's own, which it may kill.
 //!
 //! Everything here panics when it can't go on: a panic is how a test fails.
 #![allow(clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
@@ -25,6 +25,8 @@ pub enum Part {
     Kafka,
     /// The store.
     Cassandra,
+    /// The hot state.
+    Redis,
 }
 
 impl Part {
@@ -32,6 +34,7 @@ impl Part {
         match self {
             Self::Kafka => "kafka",
             Self::Cassandra => "cassandra",
+            Self::Redis => "redis",
         }
     }
 
@@ -40,6 +43,7 @@ impl Part {
         match self {
             Self::Kafka => "READMARK_LOG__BROKERS",
             Self::Cassandra => "READMARK_STORE__CONTACT_POINTS",
+            Self::Redis => "READMARK_HOT__URL",
         }
     }
 
@@ -48,6 +52,7 @@ impl Part {
         match self {
             Self::Kafka => "kafka-1",
             Self::Cassandra => "cassandra",
+            Self::Redis => "redis",
         }
     }
 }
@@ -60,6 +65,7 @@ pub struct Services {
     is_own: bool,
     kafka: OnceLock<String>,
     cassandra: OnceLock<String>,
+    redis: OnceLock<String>,
 }
 
 impl Services {
@@ -92,10 +98,10 @@ impl Services {
     }
 
     const fn at(dir: PathBuf, port: u16, is_own: bool) -> Self {
-        Self { dir, port, is_own, kafka: OnceLock::new(), cassandra: OnceLock::new() }
+        Self { dir, port, is_own, kafka: OnceLock::new(), cassandra: OnceLock::new(), redis: OnceLock::new() }
     }
 
-    /// Where a part is, `host:port`; started at the first question, if it does not run yet.
+    /// Where a part is, as the configuration takes it; started at the first question, if it does not run yet.
     ///
     /// Fails with what `scripts/services` says: what is missing on this machine, for one.
     #[must_use]
@@ -103,6 +109,7 @@ impl Services {
         let known = match part {
             Part::Kafka => &self.kafka,
             Part::Cassandra => &self.cassandra,
+            Part::Redis => &self.redis,
         };
         known.get_or_init(|| self.find(part))
     }

@@ -13,10 +13,10 @@ use tokio::time::Instant;
 /// More than the 500 up to whom a sender is told at once.
 const MEMBERS: u64 = 600;
 /// Each is sent by a member of its own, so that several windows are open, on several partitions.
-const MESSAGES: u64 = 12;
+const MESSAGES: u64 = 3;
 const FIRST_UID: u64 = 300_000;
 /// Acks in one request.
-const BATCH: usize = 100;
+const BATCH: usize = 20;
 const CONVERSATION: &str = "crowd";
 
 /// Its facts: the group with its messages, then its reads.

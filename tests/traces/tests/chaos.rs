@@ -15,8 +15,8 @@ use tokio::sync::Mutex;
 static ALONE: Mutex<()> = Mutex::const_new(());
 
 const TWO_OF_EACH: [&str; 8] = [
-    "gateway,query",
-    "gateway,query",
+    "gateway,query,notifier",
+    "gateway,query,notifier",
     "catalog",
     "catalog",
     "aggregator",
@@ -97,9 +97,10 @@ async fn one_of_two_is_killed_every_ten_seconds() {
         let started = tokio::time::Instant::now();
         for (number, process) in (0..).zip(&turns) {
             tokio::time::sleep_until(started + MARGIN + KILL_EVERY * number).await;
+            let roles = [process.roles()];
+            stage.moves_again("undisturbed", &roles, Instant::now()).await;
             let killed = Instant::now();
             process.kill();
-            let roles = [process.roles()];
             let what = format!("{} killed and restarted", process.name());
             let moves_again = stage.moves_again(&what, &roles, killed);
             let ((), after) = tokio::join!(process.restart(), moves_again);

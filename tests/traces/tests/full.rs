@@ -1,4 +1,4 @@
-//! The same as `play.rs` on full parts: Kafka and Cassandra.
+//! The same as `play.rs` on full parts: Kafka, Cassandra and Redis.
 
 use readmark_test_harness::Options;
 use readmark_test_traces::{Play, exact, exact_while_killed};
