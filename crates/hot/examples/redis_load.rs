@@ -1,1 +1,3 @@
+//! Measures.
+
 fn main() {}

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use readmark_domain::time::TimeMs;
 use readmark_hot::HotState;
-use readmark_hot::conformance::{Loss, Subject};
+use readmark_hot::conformance::{self, Group, Loss, Subject};
 use readmark_hot::memory::MemoryHot;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,15 +38,25 @@ async fn subject() -> Box<dyn Subject> {
     Box::new(Memory { hot: Arc::new(MemoryHot::with_random_epochs(now)), now_ms })
 }
 
-readmark_hot::hot_state_conformance!(subject);
+async fn run(group: &Group) {
+    conformance::run(group, subject).await;
+}
+
+readmark_hot::hot_state_conformance!(run);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn differential() {
+    conformance::run_differential(subject).await;
+}
 
 #[tokio::test]
 async fn a_state_ends_with_its_time() {
-    use readmark_hot::conformance::Subject as _;
     let subject = subject().await;
     let uid = readmark_domain::id::Uid::new(1).unwrap();
     let hot = subject.hot();
-    let readmark_hot::Begun::Rebuild(epoch) = hot.begin_rebuild(uid).await.unwrap() else { panic!("no rebuild") };
+    let readmark_hot::Begun::Rebuild(epoch) = hot.begin_rebuild(uid).await.unwrap() else {
+        panic!("no rebuild")
+    };
     hot.complete_rebuild(uid, &epoch).await.unwrap();
     subject.pass_ms(readmark_hot::KEPT_MS - 1).await;
     assert!(hot.picture(uid, None).await.unwrap().complete().is_some());

@@ -1,4 +1,6 @@
-use super::hands::{apply, entries, head, member, mentions, muted, picture, read, rebuilt, told, uid, uncounted};
+use super::hands::{
+    apply, entries, head, member, mentions, muted, picture, read, rebuilt, told, uid, uncounted,
+};
 use super::subject::Subject;
 use readmark_domain::hot::{Change, News, User};
 use std::sync::Arc;
@@ -49,7 +51,8 @@ async fn many_callers_of_one_user(s: Box<dyn Subject>) {
     }
     running.join_all().await;
     let picture = picture(&*hot, uid(1)).await;
-    let counts: Vec<_> = picture.rows.iter().map(|row| (row.row.unread.get(), row.row.mentions.get())).collect();
+    let counts: Vec<_> =
+        picture.rows.iter().map(|row| (row.row.unread.get(), row.row.mentions.get())).collect();
     assert_eq!(counts, wanted());
     let told = entries(&*hot, uid(1), &token).await;
     assert_eq!(told.len() as u64, picture.token.version.get());
@@ -85,6 +88,7 @@ async fn a_rebuild_among_many_callers(s: Box<dyn Subject>) {
     rebuilt(&*hot, uid(1), &NAMES.map(|name| (name, member(0, 0)))).await;
     running.join_all().await;
     let picture = picture(&*hot, uid(1)).await;
-    let counts: Vec<_> = picture.rows.iter().map(|row| (row.row.unread.get(), row.row.mentions.get())).collect();
+    let counts: Vec<_> =
+        picture.rows.iter().map(|row| (row.row.unread.get(), row.row.mentions.get())).collect();
     assert_eq!(counts, wanted());
 }

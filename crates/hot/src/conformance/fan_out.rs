@@ -42,7 +42,8 @@ async fn a_user_may_come_several_times(s: Box<dyn Subject>) {
     let changes: Vec<_> =
         (1..=200).flat_map(|n| [told(uid(1), "c", head(n)), told(uid(1), "d", Change::default())]).collect();
     let answers = hot.apply(&changes).await;
-    let newest = answers.into_iter().map(|answer| answer.expect("apply").expect("a state").version.get()).max();
+    let newest =
+        answers.into_iter().map(|answer| answer.expect("apply").expect("a state").version.get()).max();
     assert!(newest.is_some_and(|newest| newest <= 200));
     assert_eq!(counts(&*hot, uid(1)).await, [(200, 0), (0, 0)]);
 }

@@ -5,7 +5,7 @@ use super::subject::Loss;
 use crate::port::{TallyTold, UserChange};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use readmark_domain::hot::{Cause, Change, Counted, CountRange, TallyChange};
+use readmark_domain::hot::{Cause, Change, CountRange, Counted, TallyChange};
 use readmark_domain::id::{ConversationId, Endpoint, Seq, Uid};
 use readmark_domain::register::{Latest, Presence, ReceiptsMode};
 use readmark_domain::seq_ranges::{SeqRange, SeqRanges};

@@ -5,8 +5,8 @@ use crate::inbox::{Wakeup, Wakeups};
 use crate::port::{Begun, Held, HotState, TallyTold, UserChange};
 use readmark_domain::counting::TallyVersion;
 use readmark_domain::hot::{
-    Applied, Cause, Change, Completed, Counted, CountRange, Entry, Epoch, Picture, SyncToken, Synced, TallyChange,
-    Version,
+    Applied, Cause, Change, Completed, CountRange, Counted, Entry, Epoch, Picture, SyncToken, Synced,
+    TallyChange, Version,
 };
 use readmark_domain::id::{ConversationId, Endpoint, Seq, Uid};
 use readmark_domain::register::{Latest, Presence, ReceiptsMode};

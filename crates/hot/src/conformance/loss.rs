@@ -1,5 +1,6 @@
 use super::hands::{
-    DEADLINE, apply, apply_tally, begin, counts, entries, expect_missing, head, member, rebuilt, tally, uid, wait_until,
+    DEADLINE, apply, apply_tally, begin, counts, entries, expect_missing, head, member, rebuilt, tally, uid,
+    wait_until,
 };
 use super::subject::{Loss, Subject};
 use crate::inbox::Wakeup;
@@ -69,7 +70,11 @@ async fn a_rebuild_is_lost_with_its_state(mut s: Box<dyn Subject>) {
         apply(&*hot, uid(1), "c", member(2, 0)).await;
         s.lose(loss).await;
         wait_until(&*s, "the server answers again", || async { hot.probe().await.is_ok() }).await;
-        assert_eq!(hot.complete_rebuild(uid(1), &epoch).await.expect("complete_rebuild"), Completed::Lost, "{loss:?}");
+        assert_eq!(
+            hot.complete_rebuild(uid(1), &epoch).await.expect("complete_rebuild"),
+            Completed::Lost,
+            "{loss:?}"
+        );
         rebuilt(&*hot, uid(1), &[]).await;
         hot.forget(uid(1)).await.expect("forget");
     }

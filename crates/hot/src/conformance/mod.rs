@@ -4,7 +4,15 @@
 //! `async fn() -> Box<dyn Subject>`:
 //!
 //! ```text
-//! readmark_hot::hot_state_conformance!(my_subject);
+//! async fn run(group: &Group) {
+//!     conformance::run(group, my_subject).await;
+//! }
+//! readmark_hot::hot_state_conformance!(run);
+//!
+//! #[tokio::test(flavor = "multi_thread")]
+//! async fn differential() {
+//!     conformance::run_differential(my_subject).await;
+//! }
 //! ```
 #![allow(
     clippy::unwrap_used,
@@ -109,25 +117,20 @@ where
     }
 }
 
-/// A test for each group and the differential test, on subjects made by an `async fn() -> Box<dyn Subject>`. The crate
-/// that uses it needs `tokio` with `macros` and `rt-multi-thread`.
+/// A test for each group, run by an `async fn(&Group)`. The crate that uses it needs `tokio` with `macros` and
+/// `rt-multi-thread`.
 #[macro_export]
 macro_rules! hot_state_conformance {
-    ($subject:path) => {
-        $crate::hot_state_conformance!(@ $subject;
+    ($run:path) => {
+        $crate::hot_state_conformance!(@ $run;
             rows ROWS, numbers NUMBERS, rebuild REBUILD, stream STREAM, tallies TALLIES, wakeups WAKEUPS,
             fan_out FAN_OUT, concurrency CONCURRENCY, loss LOSS);
-
-        #[tokio::test(flavor = "multi_thread")]
-        async fn differential() {
-            $crate::conformance::run_differential($subject).await;
-        }
     };
-    (@ $subject:path; $($name:ident $group:ident),+) => {
+    (@ $run:path; $($name:ident $group:ident),+) => {
         $(
             #[tokio::test(flavor = "multi_thread")]
             async fn $name() {
-                $crate::conformance::run(&$crate::conformance::$group, $subject).await;
+                $run(&$crate::conformance::$group).await;
             }
         )+
     };

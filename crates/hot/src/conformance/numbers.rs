@@ -1,6 +1,6 @@
 use super::hands::{
-    apply, begin, closed, complete, counted, counts, entries, head, id, member, mentions, picture, range, read, rebuilt,
-    uid, uncounted,
+    apply, begin, closed, complete, counted, counts, entries, head, id, member, mentions, picture, range,
+    read, rebuilt, uid, uncounted,
 };
 use super::subject::Subject;
 use crate::port::HotState;
@@ -132,7 +132,8 @@ async fn a_rebuild_ends_once_all_is_counted(s: Box<dyn Subject>) {
         apply(&*hot, uid(1), name, read(20, "a")).await;
         assert_eq!(apply(&*hot, uid(1), name, whole(5, 300, 100)).await.to_count, Some(range(20, 300)));
     }
-    let Completed::ToCount(mut to_count) = hot.complete_rebuild(uid(1), &epoch).await.expect("complete") else {
+    let Completed::ToCount(mut to_count) = hot.complete_rebuild(uid(1), &epoch).await.expect("complete")
+    else {
         panic!("nothing to count")
     };
     to_count.sort_by(|a, b| a.0.cmp(&b.0));

@@ -1,6 +1,6 @@
 use super::hands::{
-    apply, begin, complete, counts, entries, expect_missing, head, member, picture, read, rebuilt, tally, told, uid,
-    wait_until,
+    apply, begin, complete, counts, entries, expect_missing, head, member, picture, read, rebuilt, tally,
+    told, uid, wait_until,
 };
 use super::subject::Subject;
 use crate::port::{Begun, Held, TallyTold};
@@ -74,8 +74,10 @@ async fn one_rebuild_at_a_time(s: Box<dyn Subject>) {
         running.spawn(async move { hot.begin_rebuild(uid(1)).await.expect("begin_rebuild") });
     }
     let begun = running.join_all().await;
-    let epochs: Vec<&Epoch> =
-        begun.iter().filter_map(|one| if let Begun::Rebuild(epoch) = one { Some(epoch) } else { None }).collect();
+    let epochs: Vec<&Epoch> = begun
+        .iter()
+        .filter_map(|one| if let Begun::Rebuild(epoch) = one { Some(epoch) } else { None })
+        .collect();
     assert_eq!(epochs.len(), 1, "{begun:?}");
     assert_eq!(begun.iter().filter(|one| **one == Begun::Running).count(), 15);
     complete(&*hot, uid(1), epochs[0]).await;

@@ -1,6 +1,6 @@
 use super::hands::{
-    apply, closed, counts, entries, head, id, latest, left, marked, member, mentions, muted, picture, read, rebuilt, seq,
-    totals, uid, uncounted,
+    apply, closed, counts, entries, head, id, latest, left, marked, member, mentions, muted, picture, read,
+    rebuilt, seq, totals, uid, uncounted,
 };
 use super::subject::Subject;
 use crate::port::Held;
@@ -28,12 +28,20 @@ async fn the_red_dot(s: Box<dyn Subject>) {
     let hot = s.hot();
     for (n, (name, changes, wanted)) in (1..).zip([
         ("C1: two messages, one recalled", vec![head(2), uncounted(2, 2)], (1, 0)),
-        ("C2: marked 4; 5 recalled; marked 5", vec![read(4, "a"), head(5), uncounted(5, 5), read(5, "a")], (0, 0)),
+        (
+            "C2: marked 4; 5 recalled; marked 5",
+            vec![read(4, "a"), head(5), uncounted(5, 5), read(5, "a")],
+            (0, 0),
+        ),
         ("C5: two mentions, one recalled", vec![mentions(1, 2), head(2), uncounted(2, 2)], (1, 1)),
         ("C11: cleared at 20, then 21", vec![head(20), read(20, "a"), head(21)], (1, 0)),
         ("C13: the recall comes first", vec![uncounted(5, 5), read(4, "a"), head(5)], (0, 0)),
         ("D10: never connected", vec![head(25)], (25, 0)),
-        ("E6: marks one by one, shuffled", vec![head(5), read(3, "a"), read(5, "b"), read(1, "a"), read(4, "c")], (0, 0)),
+        (
+            "E6: marks one by one, shuffled",
+            vec![head(5), read(3, "a"), read(5, "b"), read(1, "a"), read(4, "c")],
+            (0, 0),
+        ),
         ("R14: 4…6 skipped", vec![head(10), uncounted(4, 6), read(3, "a")], (4, 0)),
         ("S9: five unread, two recalled", vec![head(5), uncounted(2, 2), uncounted(4, 4)], (3, 0)),
         ("S14", vec![head(1_000), read(10, "a")], (990, 0)),
@@ -92,7 +100,9 @@ async fn totals_are_sums_of_what_is_seen(s: Box<dyn Subject>) {
     apply(&*hot, uid(1), "c3", muted(5, true)).await;
     apply(&*hot, uid(1), "c2", Change { head: seq(2), ..mentions(2, 2) }).await;
     let told = entries(&*hot, uid(1), &token).await;
-    let News::UnreadChanged { total_unread, total_mentions, unread, .. } = &told[1].news else { panic!("{told:?}") };
+    let News::UnreadChanged { total_unread, total_mentions, unread, .. } = &told[1].news else {
+        panic!("{told:?}")
+    };
     assert_eq!((total_unread.get(), total_mentions.get(), unread.get()), (5, 1, 2));
     apply(&*hot, uid(1), "c3", muted(6, false)).await;
     assert_eq!(totals(&*hot, uid(1)).await, (12, 1));
@@ -135,7 +145,15 @@ async fn opened_again_the_computed_number_comes_back(s: Box<dyn Subject>) {
 async fn a_repetition_changes_nothing(s: Box<dyn Subject>) {
     let hot = s.hot();
     rebuilt(&*hot, uid(1), &[("c", member(9, 2))]).await;
-    let changes = [head(12), read(5, "a"), uncounted(7, 8), mentions(9, 12), marked(3, true), muted(3, true), closed(2, false)];
+    let changes = [
+        head(12),
+        read(5, "a"),
+        uncounted(7, 8),
+        mentions(9, 12),
+        marked(3, true),
+        muted(3, true),
+        closed(2, false),
+    ];
     for change in &changes {
         apply(&*hot, uid(1), "c", change.clone()).await;
     }
@@ -220,7 +238,9 @@ async fn the_greatest_numbers(s: Box<dyn Subject>) {
     let wanted = (19 * Seq::MAX, 3);
     assert_eq!(totals(&*hot, uid(1)).await, wanted);
     let told = entries(&*hot, uid(1), &token).await;
-    let News::UnreadChanged { head_seq, total_unread, total_mentions, .. } = &told[2].news else { panic!("{told:?}") };
+    let News::UnreadChanged { head_seq, total_unread, total_mentions, .. } = &told[2].news else {
+        panic!("{told:?}")
+    };
     assert_eq!((total_unread.get(), total_mentions.get(), *head_seq), (wanted.0, wanted.1, Seq::LAST));
     for name in &names {
         apply(&*hot, uid(1), name, left(readmark_domain::time::Order::MAX)).await;

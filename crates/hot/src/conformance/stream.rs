@@ -67,7 +67,12 @@ async fn tokens_of_elsewhere_are_too_old(s: Box<dyn Subject>) {
     let hot = s.hot();
     let token = with_entries(&*hot, 3).await;
     let other = |epoch: &str| SyncToken { epoch: Epoch::new(epoch).unwrap(), version: version(1) };
-    for token in [with_version(&token, 4), with_version(&token, readmark_domain::hot::Version::MAX), other("store"), other("0")] {
+    for token in [
+        with_version(&token, 4),
+        with_version(&token, readmark_domain::hot::Version::MAX),
+        other("store"),
+        other("0"),
+    ] {
         assert_eq!(synced(&*hot, uid(1), &token, 10).await, Synced::TooOld, "{token}");
     }
 }

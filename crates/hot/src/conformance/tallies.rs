@@ -31,7 +31,11 @@ async fn only_what_is_new_is_told(s: Box<dyn Subject>) {
     ] {
         let applied = apply_tally(&*hot, uid(1), change.clone()).await;
         newest += u64::from(appended);
-        assert_eq!((applied.appended, applied.version.get(), applied.to_count), (appended, newest, None), "{change:?}");
+        assert_eq!(
+            (applied.appended, applied.version.get(), applied.to_count),
+            (appended, newest, None),
+            "{change:?}"
+        );
     }
 }
 

@@ -53,9 +53,12 @@ impl Progress {
     fn is_open(&self) -> bool {
         match &self.outcome {
             None => true,
-            Some(Ok(_)) => false,
-            Some(Err(error)) => disposition(error) != Disposition::Refuse,
+            Some(_) => self.failure().is_some_and(|failure| failure != Disposition::Refuse),
         }
+    }
+
+    fn failure(&self) -> Option<Disposition> {
+        self.outcome.as_ref().and_then(|outcome| outcome.as_ref().err()).map(disposition)
     }
 }
 
@@ -72,7 +75,7 @@ impl Caller<'_> {
         let mut progress: Vec<Progress> =
             calls.iter().map(|_| Progress { sends_text: false, outcome: None }).collect();
         let mut pauses = PAUSES.iter();
-        let mut is_repeat = false;
+        let (mut is_repeat, mut finds_master) = (false, false);
         loop {
             let open: Vec<usize> = (0..calls.len()).filter(|at| progress[*at].is_open()).collect();
             if open.is_empty()
@@ -80,12 +83,20 @@ impl Caller<'_> {
             {
                 break;
             }
-            let fails = |kind: Disposition| move |one: &Progress| matches!(&one.outcome, Some(Err(error)) if disposition(error) == kind);
-            progress
-                .iter_mut()
-                .filter(|one| fails(Disposition::SendText)(one))
-                .for_each(|one| one.sends_text = true);
-            if progress.iter().any(fails(Disposition::Repeat)) {
+            let mut waits = false;
+            for one in &mut progress {
+                match one.failure() {
+                    Some(Disposition::SendText) => one.sends_text = true,
+                    Some(Disposition::Repeat) => waits = true,
+                    Some(Disposition::FindMaster) => finds_master = true,
+                    Some(Disposition::Refuse) | None => {}
+                }
+            }
+            if std::mem::take(&mut finds_master) {
+                self.server.leads_to_a_replica();
+                waits = true;
+            }
+            if waits {
                 is_repeat = true;
                 self.topology.is_stale();
                 let Some(pause) = pauses.next() else { break };
@@ -169,11 +180,12 @@ impl Caller<'_> {
         for command in commands {
             pipeline.add_command(command);
         }
-        match self.server.clone() {
-            Server::One(mut connection) => connection.send_packed_commands(&pipeline, 0, count).await,
-            Server::Cluster(mut connection) => {
+        match self.server {
+            Server::One(one) => one.connection().send_packed_commands(&pipeline, 0, count).await,
+            Server::Cluster(cluster) => {
                 let route = Route::new(slot, SlotAddr::Master);
-                connection
+                cluster
+                    .clone()
                     .route_pipeline(pipeline, 0, count, SingleNodeRoutingInfo::SpecificNode(route))
                     .await
             }

@@ -9,8 +9,9 @@ use redis::cluster_async::ClusterConnection;
 use redis::io::tcp::{TcpSettings, socket2::TcpKeepalive};
 use redis::{
     Client, ClientTlsConfig, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion,
-    TlsCertificates,
+    RedisResult, TlsCertificates,
 };
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Connecting may take this long.
@@ -39,6 +40,8 @@ pub(super) struct Target {
 
 impl Target {
     pub fn new(options: &RedisOptions) -> Result<Self, HotError> {
+        // Who has chosen another provider for the process keeps it.
+        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let shown = options.shown_urls();
         let refused = |detail: String| HotError::new("connect", &shown, HotErrorKind::Refused, detail);
         if options.urls.is_empty() {
@@ -101,7 +104,7 @@ fn tcp_settings() -> TcpSettings {
         .set_user_timeout(TCP_USER_TIMEOUT)
 }
 
-fn info(url: &str, options: &RedisOptions) -> redis::RedisResult<ConnectionInfo> {
+fn info(url: &str, options: &RedisOptions) -> RedisResult<ConnectionInfo> {
     let info = url.into_connection_info()?.set_tcp_settings(tcp_settings());
     let mut settings = info.redis_settings().clone();
     if let Some(user) = &options.user {
@@ -128,29 +131,51 @@ fn certificates(tls: &RedisTls) -> Result<Option<TlsCertificates>, String> {
 }
 
 /// What commands are sent to.
-#[derive(Clone)]
 pub(super) enum Server {
-    One(ConnectionManager),
+    One(Box<One>),
     Cluster(ClusterConnection),
+}
+
+/// The connection to one server, made again when it is lost.
+pub(super) struct One {
+    client: Client,
+    manager: Mutex<ConnectionManager>,
+}
+
+impl One {
+    pub fn connection(&self) -> ConnectionManager {
+        self.manager.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Connects again by the address: after a failover it may lead to another server, while the connection there is
+    /// still leads to the old one, which has become a replica.
+    fn connect_again(&self) -> RedisResult<()> {
+        let manager = ConnectionManager::new_lazy_with_config(self.client.clone(), manager_config())?;
+        *self.manager.lock().unwrap_or_else(PoisonError::into_inner) = manager;
+        Ok(())
+    }
+}
+
+fn manager_config() -> ConnectionManagerConfig {
+    ConnectionManagerConfig::new()
+        .set_connection_timeout(Some(CONNECT_TIMEOUT))
+        .set_response_timeout(Some(RESPONSE_TIMEOUT))
+        .set_min_delay(RECONNECT_PAUSE_MIN)
+        .set_max_delay(RECONNECT_PAUSE_MAX)
+        .set_number_of_retries(RECONNECT_ATTEMPTS)
+        .set_pipeline_buffer_size(WRITE_QUEUE)
 }
 
 impl Server {
     /// Connects; whether it is a cluster is the first server's to say.
     pub async fn connect(target: &Target) -> Result<Self, HotError> {
-        let config = ConnectionManagerConfig::new()
-            .set_connection_timeout(Some(CONNECT_TIMEOUT))
-            .set_response_timeout(Some(RESPONSE_TIMEOUT))
-            .set_min_delay(RECONNECT_PAUSE_MIN)
-            .set_max_delay(RECONNECT_PAUSE_MAX)
-            .set_number_of_retries(RECONNECT_ATTEMPTS)
-            .set_pipeline_buffer_size(WRITE_QUEUE);
         let client = target.client(ProtocolVersion::RESP2)?;
-        let manager = ConnectionManager::new_with_config(client, config).await;
-        let mut one = manager.map_err(|error| target.error(&error))?;
+        let manager = ConnectionManager::new_with_config(client.clone(), manager_config()).await;
+        let mut manager = manager.map_err(|error| target.error(&error))?;
         let info: String = redis::cmd("INFO")
             .arg("server")
             .arg("cluster")
-            .query_async(&mut one)
+            .query_async(&mut manager)
             .await
             .map_err(|error| target.error(&error))?;
         check_version(target, &info)?;
@@ -159,7 +184,7 @@ impl Server {
                 let detail = "several addresses are given, but the server is of no cluster";
                 return Err(HotError::new("connect", target.shown(), HotErrorKind::Refused, detail));
             }
-            return Ok(Self::One(one));
+            return Ok(Self::One(Box::new(One { client, manager: Mutex::new(manager) })));
         }
         let client = target.cluster(ProtocolVersion::RESP2).build().map_err(|error| target.error(&error))?;
         let cluster = client.get_async_connection().await.map_err(|error| target.error(&error))?;
@@ -171,10 +196,21 @@ impl Server {
     }
 
     /// Sends one command.
-    pub async fn command(&self, command: &redis::Cmd) -> redis::RedisResult<redis::Value> {
-        match self.clone() {
-            Self::One(mut connection) => connection.req_packed_command(command).await?.extract_error(),
-            Self::Cluster(mut connection) => connection.req_packed_command(command).await?.extract_error(),
+    pub async fn command(&self, command: &redis::Cmd) -> RedisResult<redis::Value> {
+        let value = match self {
+            Self::One(one) => one.connection().req_packed_command(command).await?,
+            Self::Cluster(cluster) => cluster.clone().req_packed_command(command).await?,
+        };
+        value.extract_error()
+    }
+
+    /// The server has said that it is a replica. A cluster's client finds the master by itself.
+    pub fn leads_to_a_replica(&self) {
+        if let Self::One(one) = self
+            && let Err(error) = one.connect_again()
+        {
+            // Only for options that can't be, and these have made a connection before.
+            tracing::warn!(%error, "no new connection to Redis");
         }
     }
 }

@@ -10,6 +10,8 @@ pub(super) enum Disposition {
     SendText,
     /// Try again; it may have taken effect, and a repeat is harmless.
     Repeat,
+    /// The server is a replica: try again where the master is.
+    FindMaster,
     /// It will be refused again.
     Refuse,
 }
@@ -47,8 +49,8 @@ fn of_server(kind: ServerErrorKind) -> Disposition {
         | ServerErrorKind::Ask
         | ServerErrorKind::TryAgain
         | ServerErrorKind::ClusterDown
-        | ServerErrorKind::MasterDown
-        | ServerErrorKind::ReadOnly => Disposition::Repeat,
+        | ServerErrorKind::MasterDown => Disposition::Repeat,
+        ServerErrorKind::ReadOnly => Disposition::FindMaster,
         ServerErrorKind::ResponseError
         | ServerErrorKind::ExecAbort
         | ServerErrorKind::CrossSlot
@@ -62,7 +64,7 @@ fn of_server(kind: ServerErrorKind) -> Disposition {
 /// The error for who called.
 pub(super) fn hot_error(operation: &'static str, at: impl std::fmt::Display, error: &RedisError) -> HotError {
     let kind = match disposition(error) {
-        Disposition::SendText | Disposition::Repeat => HotErrorKind::Unavailable,
+        Disposition::SendText | Disposition::Repeat | Disposition::FindMaster => HotErrorKind::Unavailable,
         Disposition::Refuse => HotErrorKind::Refused,
     };
     HotError::new(operation, at, kind, error)

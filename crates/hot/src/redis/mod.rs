@@ -20,6 +20,7 @@ mod codec;
 mod connect;
 mod error;
 mod keys;
+mod look;
 mod options;
 mod pack;
 mod scan;
@@ -28,6 +29,7 @@ mod topology;
 mod usage;
 mod watch;
 
+pub use look::{FoundMaster, FoundRedis, look};
 pub use options::{RedisOptions, RedisTls};
 
 use crate::KEPT_MS;
@@ -254,7 +256,8 @@ impl HotState for RedisHot {
 
     async fn probe(&self) -> Result<(), HotError> {
         let masters = scan::masters(&self.server).await;
-        usage::check_masters(&masters.map_err(|error| hot_error("probe", self.target.shown(), &error))?)
+        let masters = masters.map_err(|error| hot_error("probe", self.target.shown(), &error))?;
+        usage::check_masters(&masters).inspect_err(|_| self.server.leads_to_a_replica())
     }
 
     async fn usage(&self) -> Result<Usage, HotError> {

@@ -3,15 +3,16 @@
 
 use super::connect::Server;
 use super::keys::Keys;
+use super::topology;
 use readmark_domain::id::Uid;
 use redis::cluster_routing::{MultipleNodeRoutingInfo, RoutingInfo, SingleNodeRoutingInfo};
-use redis::{Cmd, RedisResult, Value};
+use redis::{Cmd, ErrorKind, RedisResult, Value};
 use std::collections::BTreeMap;
 
 /// Names that a server looks at in one step: well below a millisecond, in which it does nothing else.
 const SCAN_COUNT: usize = 1_000;
 
-/// What every master says of itself (sections memory and replication), by address.
+/// What every master says of itself (sections memory and replication), by address; an error when one is away.
 pub(super) async fn masters(server: &Server) -> RedisResult<BTreeMap<String, String>> {
     let mut command = redis::cmd("INFO");
     command.arg("memory").arg("replication");
@@ -23,7 +24,14 @@ pub(super) async fn masters(server: &Server) -> RedisResult<BTreeMap<String, Str
         Server::Cluster(cluster) => {
             let all = RoutingInfo::MultiNode((MultipleNodeRoutingInfo::AllMasters, None));
             let answers = cluster.clone().route_command(command, all).await?.extract_error()?;
-            Ok(redis::from_redis_value(answers)?)
+            let masters: BTreeMap<String, String> = redis::from_redis_value(answers)?;
+            // The client leaves out those it has no connection to.
+            let wanted = topology::ask(cluster).await?.count();
+            if masters.len() < wanted {
+                let away = format!("{} of {wanted} masters answer", masters.len());
+                return Err((ErrorKind::ClusterConnectionNotFound, "some nodes are away", away).into());
+            }
+            Ok(masters)
         }
     }
 }

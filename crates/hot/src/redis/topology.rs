@@ -3,6 +3,7 @@
 use redis::cluster_async::ClusterConnection;
 use redis::cluster_routing::{RoutingInfo, SingleNodeRoutingInfo};
 use redis::{RedisResult, Value};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,6 +19,11 @@ impl Nodes {
     pub fn group(&self, slot: u16) -> u32 {
         let range = self.0.iter().find(|(first, last, _)| (*first..=*last).contains(&slot));
         range.map_or(UNKNOWN + u32::from(slot), |(_, _, node)| *node)
+    }
+
+    /// How many nodes serve slots.
+    pub fn count(&self) -> usize {
+        self.0.iter().map(|(_, _, node)| node).collect::<BTreeSet<_>>().len()
     }
 
     /// What `CLUSTER SLOTS` answers: for each range first, last, and the master's address and port.
@@ -64,7 +70,8 @@ impl Topology {
     }
 }
 
-async fn ask(cluster: &ClusterConnection) -> RedisResult<Nodes> {
+/// Asks any node.
+pub(super) async fn ask(cluster: &ClusterConnection) -> RedisResult<Nodes> {
     let mut command = redis::cmd("CLUSTER");
     command.arg("SLOTS");
     let anywhere = RoutingInfo::SingleNode(SingleNodeRoutingInfo::Random);
@@ -88,6 +95,7 @@ mod tests {
             Nodes::read(&Value::Array(vec![range(0, 9, 1), range(10, 19, 2), range(30, 39, 1)])).unwrap();
         assert_eq!(nodes.group(0), nodes.group(35));
         assert_ne!(nodes.group(0), nodes.group(10));
+        assert_eq!(nodes.count(), 2);
         assert_eq!(nodes.group(20), UNKNOWN + 20);
         assert!(Nodes::read(&Value::Array(vec![Value::Nil])).is_none());
     }

@@ -12,7 +12,7 @@ use futures::stream::{self, StreamExt};
 use readmark_domain::id::Uid;
 use redis::aio::MultiplexedConnection;
 use redis::cluster_async::ClusterConnection;
-use redis::{AsyncConnectionConfig, ProtocolVersion, PushInfo, PushKind, RedisResult, Value};
+use redis::{AsyncConnectionConfig, ErrorKind, ProtocolVersion, PushInfo, PushKind, RedisResult, Value};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -136,7 +136,7 @@ impl Link {
             .set_response_timeout(Some(RESPONSE_TIMEOUT))
             .set_push_sender(sender);
         let client = target.client(ProtocolVersion::RESP3).map_err(|error| {
-            redis::RedisError::from((redis::ErrorKind::InvalidClientConfig, "subscribe", error.to_string()))
+            redis::RedisError::from((ErrorKind::InvalidClientConfig, "subscribe", error.to_string()))
         })?;
         Ok(Self::One(client.get_multiplexed_async_connection_with_config(&config).await?))
     }
@@ -172,11 +172,18 @@ impl Link {
         }
     }
 
+    /// Is it there, and a master? A replica tells wake-ups too, but only while its own link lasts.
     async fn heartbeat(&self) -> RedisResult<()> {
-        let ping = redis::cmd("PING");
         match self {
-            Self::One(connection) => ping.query_async(&mut connection.clone()).await,
-            Self::Cluster(cluster) => ping.query_async(&mut cluster.clone()).await,
+            Self::One(connection) => {
+                let mut info = redis::cmd("INFO");
+                let info: String = info.arg("replication").query_async(&mut connection.clone()).await?;
+                if info.contains("role:master") {
+                    return Ok(());
+                }
+                Err((ErrorKind::Io, "the server has become a replica").into())
+            }
+            Self::Cluster(cluster) => redis::cmd("PING").query_async(&mut cluster.clone()).await,
         }
     }
 }

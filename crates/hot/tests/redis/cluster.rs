@@ -3,26 +3,35 @@
 use super::server::Server;
 use super::{PREFIX, SHORT_LEASE_MS, head, open, rebuilt, told, uid, unread};
 use async_trait::async_trait;
-use readmark_hot::conformance::{Loss, Subject};
+use readmark_hot::conformance::{self, Group, Loss, Subject};
 use readmark_hot::redis::{RedisHot, RedisOptions};
 use readmark_hot::{Held, HotState, Wakeup};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 const DEADLINE: Duration = Duration::from_secs(60);
 const SLOTS: u32 = 16_384;
 
-pub struct Cluster {
-    pub nodes: Vec<Server>,
+struct Cluster {
+    nodes: Vec<Server>,
 }
 
 impl Cluster {
     /// Three masters, each with a third of the slots.
-    pub async fn start() -> Self {
+    async fn start() -> Self {
         let mut nodes = Vec::new();
         for _ in 0..3 {
-            let options =
-                ["--cluster-enabled", "yes", "--cluster-node-timeout", "3000", "--appendonly", "yes", "--appendfsync", "always"];
+            let options = [
+                "--cluster-enabled",
+                "yes",
+                "--cluster-node-timeout",
+                "3000",
+                "--appendonly",
+                "yes",
+                "--appendfsync",
+                "always",
+            ];
             nodes.push(Server::start_with(&options).await);
         }
         for (n, node) in (0..).zip(&nodes) {
@@ -37,12 +46,13 @@ impl Cluster {
     }
 
     /// Waits until every node sees all slots served by three nodes.
-    pub async fn wait(&self) {
+    async fn wait(&self) {
         for node in &self.nodes {
             let start = Instant::now();
             loop {
                 let info: String = node.ask(&["CLUSTER", "INFO"]).await;
-                let all = ["cluster_state:ok", "cluster_slots_ok:16384", "cluster_known_nodes:3", "cluster_size:3"];
+                let all =
+                    ["cluster_state:ok", "cluster_slots_ok:16384", "cluster_known_nodes:3", "cluster_size:3"];
                 if all.iter().all(|line| info.contains(line)) {
                     break;
                 }
@@ -52,19 +62,19 @@ impl Cluster {
         }
     }
 
-    pub fn urls(&self) -> String {
+    fn urls(&self) -> String {
         self.nodes.iter().map(Server::url).collect::<Vec<_>>().join(",")
     }
 
     /// The node that has this user.
-    pub async fn node_of(&self, n: u64) -> usize {
+    async fn node_of(&self, n: u64) -> usize {
         let slot: u32 = self.nodes[0].ask(&["CLUSTER", "KEYSLOT", &format!("{{{n}}}")]).await;
         (0..3).find(|node| slot < (node + 1) * SLOTS / 3).expect("three nodes") as usize
     }
 }
 
 struct OnCluster {
-    cluster: Cluster,
+    cluster: OwnedMutexGuard<Cluster>,
     hot: Arc<RedisHot>,
 }
 
@@ -93,19 +103,44 @@ impl Subject for OnCluster {
     }
 
     async fn shorten_lease(&mut self) {
-        let options =
-            RedisOptions { rebuild_lease_ms: SHORT_LEASE_MS, ..RedisOptions::new(&self.cluster.urls(), PREFIX) };
+        let options = RedisOptions {
+            rebuild_lease_ms: SHORT_LEASE_MS,
+            ..RedisOptions::new(&self.cluster.urls(), PREFIX)
+        };
         self.hot = Arc::new(RedisHot::open(&options).await.expect("open"));
     }
 }
 
-async fn subject() -> Box<dyn Subject> {
-    let cluster = Cluster::start().await;
-    let hot = Arc::new(open(&cluster.urls()).await.expect("open"));
-    Box::new(OnCluster { cluster, hot })
+/// Subjects one after the other on one cluster, empty each time.
+struct Subjects(Arc<Mutex<Cluster>>);
+
+impl Subjects {
+    async fn start() -> Self {
+        Self(Arc::new(Mutex::new(Cluster::start().await)))
+    }
+
+    async fn subject(&self) -> Box<dyn Subject> {
+        let cluster = Arc::clone(&self.0).lock_owned().await;
+        for node in &cluster.nodes {
+            node.ask::<()>(&["FLUSHALL"]).await;
+        }
+        let hot = Arc::new(open(&cluster.urls()).await.expect("open"));
+        Box::new(OnCluster { cluster, hot })
+    }
 }
 
-readmark_hot::hot_state_conformance!(subject);
+async fn run(group: &Group) {
+    let subjects = Subjects::start().await;
+    conformance::run(group, || subjects.subject()).await;
+}
+
+readmark_hot::hot_state_conformance!(run);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn differential() {
+    let subjects = Subjects::start().await;
+    conformance::run_differential(|| subjects.subject()).await;
+}
 
 /// One address is enough, and users of every node are served.
 #[tokio::test(flavor = "multi_thread")]

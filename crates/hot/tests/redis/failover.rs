@@ -4,7 +4,7 @@ use super::proxy::Proxy;
 use super::server::Server;
 use super::{head, open, rebuilt, told, uid, unread};
 use readmark_domain::hot::Synced;
-use readmark_hot::{Held, HotState};
+use readmark_hot::{Held, HotState, Wakeup};
 use std::time::{Duration, Instant};
 
 async fn wait_for(server: &Server, section: &str, wanted: &str) {
@@ -36,19 +36,12 @@ async fn a_replica_that_takes_over_has_no_state() {
     assert_eq!(lost.version.get(), 2);
     // As a replica it takes nothing and tells nothing.
     proxy.lead_to(replica.address());
-    let start = Instant::now();
-    loop {
-        match hot.picture(uid(1), None).await {
-            Err(error) if error.to_string().contains("READONLY") => {
-                assert!(error.is_retryable());
-                break;
-            }
-            Err(error) => assert!(error.is_retryable(), "{error}"),
-            Ok(held) => assert!(matches!(held, Held::Complete(_)), "{held:?}"),
-        }
-        assert!(start.elapsed() < Duration::from_secs(30), "still the old master");
-    }
+    let error = hot.picture(uid(1), None).await.expect_err("it is a replica");
+    assert!(error.is_retryable() && error.to_string().contains("a replica"), "{error}");
+    let error = hot.apply(&[told(uid(1), head(4))]).await.remove(0).expect_err("it is a replica");
+    assert!(error.is_retryable() && error.to_string().contains("a replica"), "{error}");
     assert!(hot.probe().await.is_err_and(|error| error.is_retryable()));
+    let start = Instant::now();
     replica.ask::<()>(&["REPLICAOF", "NO", "ONE"]).await;
     let keys: Vec<String> = replica.ask(&["KEYS", "test:{1}:*"]).await;
     assert!(keys.len() >= 3, "it has the keys: {keys:?}");
@@ -70,4 +63,37 @@ async fn a_replica_that_takes_over_has_no_state() {
         assert!(start.elapsed() < Duration::from_secs(90), "it does not recover");
     }
     assert_eq!(unread(&hot, uid(1)).await.expect("picture"), Held::Missing);
+}
+
+/// The address leads to another server, while the connection there is still leads to the old one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_master_that_becomes_a_replica_is_left() {
+    let (old, new) = (Server::start().await, Server::start().await);
+    let proxy = Proxy::start(old.address()).await;
+    let hot = open(&proxy.url()).await.expect("open");
+    let (watch, mut wakeups) = hot.subscribe().await.expect("subscribe");
+    watch.add(uid(1)).await;
+    rebuilt(&hot, uid(1), 1).await;
+    assert_eq!(wakeups.next().await, Wakeup::User(uid(1)));
+    proxy.lead_new_to(new.address());
+    old.ask::<()>(&["REPLICAOF", "127.0.0.1", &new.port.to_string()]).await;
+    wait_for(&old, "replication", "master_link_status:up").await;
+    // Within one call.
+    assert_eq!(unread(&hot, uid(1)).await.expect("picture"), Held::Missing);
+    rebuilt(&hot, uid(1), 2).await;
+    assert_eq!(unread(&hot, uid(1)).await.expect("picture"), Held::Complete(2));
+    new.ask::<()>(&["REPLICAOF", "NO", "ONE"]).await;
+    let (start, mut heads) = (Instant::now(), 3..);
+    old.ask::<()>(&["REPLICAOF", "127.0.0.1", "1"]).await;
+    loop {
+        assert!(start.elapsed() < Duration::from_secs(60), "nothing wakes");
+        let next = heads.next().expect("numbers do not end");
+        hot.apply(&[told(uid(1), head(next))]).await.remove(0).expect("apply");
+        if let Ok(wakeup) = tokio::time::timeout(Duration::from_millis(50), wakeups.next()).await {
+            assert!([Wakeup::All, Wakeup::User(uid(1))].contains(&wakeup));
+            if wakeup == Wakeup::User(uid(1)) {
+                break;
+            }
+        }
+    }
 }

@@ -66,7 +66,9 @@ async fn a_lost_answer_is_asked_for_again() {
         assert_eq!((applied.version.get(), applied.appended), (n - 1, 0), "it had taken effect");
     }
     let held = s.hot.entries(uid(1), &token, 100).await.expect("entries");
-    let Some(readmark_domain::hot::Synced::Entries { entries, more: false, .. }) = held.complete() else { panic!("none") };
+    let Some(readmark_domain::hot::Synced::Entries { entries, more: false, .. }) = held.complete() else {
+        panic!("none")
+    };
     assert_eq!(entries.len(), 28);
     let keys: Vec<String> = s.server.ask(&["KEYS", "*"]).await;
     assert!(keys.iter().all(|key| key.starts_with(&format!("{PREFIX}:{{1}}:"))), "{keys:?}");
@@ -74,7 +76,7 @@ async fn a_lost_answer_is_asked_for_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn differential_with_lost_answers() {
-    for seed in DIFFERENTIAL_SEEDS {
+    for seed in DIFFERENTIAL_SEEDS.take(6) {
         differential(Box::new(BehindAProxy::start().await), seed + 1_000, DIFFERENTIAL_OPERATIONS).await;
     }
 }

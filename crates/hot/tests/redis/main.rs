@@ -11,7 +11,7 @@ mod scripts;
 mod security;
 mod server;
 
-use readmark_domain::hot::{Change, SyncToken};
+use readmark_domain::hot::{Change, Completed, SyncToken};
 use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::register::Presence;
 use readmark_domain::time::Order;
@@ -53,8 +53,8 @@ async fn rebuilt(hot: &dyn HotState, uid: Uid, head: u64) -> SyncToken {
     let Begun::Rebuild(epoch) = hot.begin_rebuild(uid).await.expect("begin") else { panic!("no rebuild") };
     hot.apply(&[told(uid, member(head))]).await.remove(0).expect("apply");
     match hot.complete_rebuild(uid, &epoch).await.expect("complete") {
-        readmark_domain::hot::Completed::Complete(token) => token,
-        other => panic!("{other:?}"),
+        Completed::Complete(token) => token,
+        other @ (Completed::ToCount(_) | Completed::Lost) => panic!("{other:?}"),
     }
 }
 

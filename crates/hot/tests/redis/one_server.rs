@@ -4,7 +4,7 @@ use super::server::Server;
 use super::{PREFIX, SHORT_LEASE_MS};
 use async_trait::async_trait;
 use readmark_hot::HotState;
-use readmark_hot::conformance::{Loss, Subject};
+use readmark_hot::conformance::{self, Group, Loss, Subject};
 use readmark_hot::redis::{RedisHot, RedisOptions};
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +38,10 @@ impl Subject for OneServer {
     }
 
     async fn shorten_lease(&mut self) {
-        let options = RedisOptions { rebuild_lease_ms: SHORT_LEASE_MS, ..RedisOptions::new(&self.server.url(), PREFIX) };
+        let options = RedisOptions {
+            rebuild_lease_ms: SHORT_LEASE_MS,
+            ..RedisOptions::new(&self.server.url(), PREFIX)
+        };
         self.hot = Arc::new(RedisHot::open(&options).await.expect("open"));
     }
 }
@@ -49,4 +52,13 @@ async fn subject() -> Box<dyn Subject> {
     Box::new(OneServer { server, hot })
 }
 
-readmark_hot::hot_state_conformance!(subject);
+async fn run(group: &Group) {
+    conformance::run(group, subject).await;
+}
+
+readmark_hot::hot_state_conformance!(run);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn differential() {
+    conformance::run_differential(subject).await;
+}

@@ -63,9 +63,14 @@ impl Proxy {
         self.state.is_cut.store(false, Ordering::SeqCst);
     }
 
-    /// From now on leads to another server; connections there are are cut.
-    pub fn lead_to(&self, server: String) {
+    /// New connections lead to another server; those there are stay.
+    pub fn lead_new_to(&self, server: String) {
         *self.state.server.lock().expect("no panic") = server;
+    }
+
+    /// As [`Proxy::lead_new_to`], and connections there are are cut.
+    pub fn lead_to(&self, server: String) {
+        self.lead_new_to(server);
         self.state.cut.notify_waiters();
     }
 }

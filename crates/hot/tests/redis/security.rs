@@ -24,7 +24,8 @@ async fn works(hot: &RedisHot) {
 async fn with_a_password() {
     let server = Server::start_with(&["--requirepass", "geheim"]).await;
     let with = |url: String, password: Option<&str>| {
-        let options = RedisOptions { password: password.map(str::to_owned), ..RedisOptions::new(&url, PREFIX) };
+        let options =
+            RedisOptions { password: password.map(str::to_owned), ..RedisOptions::new(&url, PREFIX) };
         async move { RedisHot::open(&options).await }
     };
     for url in [server.url(), format!("redis://:falsch@127.0.0.1:{}", server.port)] {
@@ -43,8 +44,21 @@ async fn with_few_rights() {
     let admin = redis::Client::open(format!("redis://:geheim@127.0.0.1:{}", server.port)).expect("client");
     let mut admin = admin.get_multiplexed_async_connection().await.expect("connect");
     let rights = [
-        "on", ">wort", "resetchannels", &format!("~{PREFIX}:*"), &format!("&{PREFIX}:*"), "-@all", "+@read", "+@write",
-        "+@pubsub", "+@connection", "+eval", "+evalsha", "+info", "+time", "+cluster|slots",
+        "on",
+        ">wort",
+        "resetchannels",
+        &format!("~{PREFIX}:*"),
+        &format!("&{PREFIX}:*"),
+        "-@all",
+        "+@read",
+        "+@write",
+        "+@pubsub",
+        "+@connection",
+        "+eval",
+        "+evalsha",
+        "+info",
+        "+time",
+        "+cluster|slots",
     ];
     let mut command = redis::cmd("ACL");
     command.arg("SETUSER").arg("readmark").arg(&rights);
@@ -64,10 +78,16 @@ fn openssl(directory: &Path, arguments: &str) {
 
 /// An authority, and two certificates of it: a server's for the loopback address and a client's.
 fn certificates(directory: &Path) {
-    openssl(directory, "req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=test-ca");
+    openssl(
+        directory,
+        "req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=test-ca",
+    );
     std::fs::write(directory.join("san"), "subjectAltName=IP:127.0.0.1").expect("write");
     for name in ["server", "client"] {
-        openssl(directory, &format!("req -newkey rsa:2048 -nodes -keyout {name}.key -out {name}.csr -subj /CN={name}"));
+        openssl(
+            directory,
+            &format!("req -newkey rsa:2048 -nodes -keyout {name}.key -out {name}.csr -subj /CN={name}"),
+        );
         let sign = "x509 -req -days 2 -CA ca.pem -CAkey ca.key -CAcreateserial -extfile san";
         openssl(directory, &format!("{sign} -in {name}.csr -out {name}.pem"));
     }
@@ -82,8 +102,16 @@ async fn with_tls() {
     let port = free_port();
     let (ca, certificate, key) = (shown("ca.pem"), shown("server.pem"), shown("server.key"));
     let _server = Server::start_with(&[
-        "--tls-port", &port.to_string(), "--tls-ca-cert-file", &ca, "--tls-cert-file", &certificate,
-        "--tls-key-file", &key, "--tls-auth-clients", "yes",
+        "--tls-port",
+        &port.to_string(),
+        "--tls-ca-cert-file",
+        &ca,
+        "--tls-cert-file",
+        &certificate,
+        "--tls-key-file",
+        &key,
+        "--tls-auth-clients",
+        "yes",
     ])
     .await;
     let url = format!("rediss://127.0.0.1:{port}");

@@ -21,7 +21,8 @@ pub struct Server {
 /// A port that nobody has. In a cluster a node needs a second one, 10,000 above.
 pub fn free_port() -> u16 {
     loop {
-        let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address").port();
+        let port =
+            TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address").port();
         if port < 55_000 && TcpListener::bind(("127.0.0.1", port + 10_000)).is_ok() {
             return port;
         }
