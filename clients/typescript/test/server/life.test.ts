@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { MessageRef } from "../../src/types.js";
 import type { Device } from "../support/device.js";
 import { withDevices } from "../support/device.js";
 import { Random } from "../support/random.js";
@@ -12,11 +13,17 @@ const USERS = ["1", "2", "3", "4"];
 const CONVERSATIONS = ["a", "b", "c"];
 const STEPS = 250;
 
+function userOf(device: number): string {
+  return USERS[Math.floor(device / 2)] ?? "";
+}
+
 /** One life: what the IM says, what users do, and what goes wrong meanwhile. */
 class Life {
   readonly #random: Random;
   readonly #server: TestServer;
   readonly #devices: readonly Device[];
+  /** What each device has sent, and shows the tallies of. */
+  readonly watched = new Map<Device, MessageRef[]>();
   readonly #heads = new Map(CONVERSATIONS.map((id) => [id, 0]));
 
   constructor(random: Random, server: TestServer, devices: readonly Device[]) {
@@ -54,9 +61,14 @@ class Life {
   }
 
   async #send(id: string, head: number): Promise<void> {
-    const count = this.#random.int(1, 3);
-    await this.#server.messages(id, this.#random.pick(USERS), head + 1, head + count);
+    const [count, sender] = [this.#random.int(1, 3), this.#random.pick(USERS)];
+    await this.#server.messages(id, sender, head + 1, head + count);
     this.#heads.set(id, head + count);
+    const sent = Array.from({ length: count }, (_, i) => ({ conversationId: id, seq: String(head + 1 + i) }));
+    for (const device of this.#devices.filter((_, i) => userOf(i) === sender)) {
+      device.client.watch(sent);
+      this.watched.set(device, [...(this.watched.get(device) ?? []), ...sent]);
+    }
   }
 
   async #say(event: ImEvent): Promise<void> {
@@ -91,6 +103,16 @@ function same(device: Device, truth: Truth): boolean {
   );
 }
 
+/** Tallies that a device shows otherwise than the server says; of recalled messages nobody is told. */
+async function wrongTallies(device: Device, messages: readonly MessageRef[]): Promise<unknown[]> {
+  const answers = await device.client.receipts(messages);
+  return answers.flatMap((answer) => {
+    const shown = device.client.receipt(answer.conversationId, answer.seq);
+    const isSame = !("error" in answer) && shown?.read === answer.read && shown.total === answer.total;
+    return isSame || ("recalled" in answer && answer.recalled) ? [] : [{ answer, shown }];
+  });
+}
+
 test(`after cuts and crashes every device shows what the server says (READMARK_TEST_SEED=${SEED})`, async () => {
   const server = await TestServer.start();
   try {
@@ -111,7 +133,8 @@ test(`after cuts and crashes every device shows what the server says (READMARK_T
         );
       }
       for (const [i, one] of devices.entries()) {
-        const uid = USERS[Math.floor(i / 2)] ?? "";
+        const uid = userOf(i);
+        let wrong: unknown[] = [];
         let truth = await truthOf(server, uid);
         await until(
           `device ${i} of user ${uid} to show the truth`,
@@ -120,6 +143,14 @@ test(`after cuts and crashes every device shows what the server says (READMARK_T
             return same(one, truth);
           },
           () => ({ truth, shown: one.client.picture, status: one.client.status }),
+        );
+        await until(
+          `device ${i} of user ${uid} to show the tallies`,
+          async () => {
+            wrong = await wrongTallies(one, life.watched.get(one) ?? []);
+            return wrong.length === 0;
+          },
+          () => wrong,
         );
         assert.deepEqual(
           [one.client.counters.badFrames, one.client.counters.badEntries, one.client.counters.gaps],

@@ -326,3 +326,27 @@ test("coming back from the background proves the connection at once", async () =
     await reader.is("live");
   });
 });
+
+test("one connection too many waits, and takes the place of one that goes when it is time", async () => {
+  const strict = await TestServer.start({ READMARK_GATEWAY__MAX_CONNECTIONS_PER_USER: "1" });
+  try {
+    await strict.conversation("l15", "1", "2");
+    await strict.messages("l15", "1", 1);
+    await withDevices(async (device) => {
+      const first = device(strict, "2", "phone");
+      await first.is("live");
+      const page = new TestPage();
+      const second = device(strict, "2", "pc", { lifecycle: page });
+      await until("patience", () => second.client.status.reason === "too many connections of this user");
+      assert.ok((second.client.status.retryAtMs ?? 0) - Date.now() > 50_000);
+      await second.sees("l15", { unread: 1 });
+      await first.client.close();
+      await until("a place", () => {
+        page.do("online");
+        return second.client.status.state === "live";
+      });
+    });
+  } finally {
+    await strict.remove();
+  }
+});
