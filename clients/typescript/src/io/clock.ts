@@ -1,8 +1,13 @@
 /** Something that is to happen later. */
 export type Timer = ReturnType<typeof globalThis.setTimeout>;
 
-/** Milliseconds since 1970. */
+/** Milliseconds by a clock that nobody sets: for pauses and deadlines. It may stand still while the machine sleeps. */
 export function nowMs(): number {
+  return performance.now();
+}
+
+/** Milliseconds since 1970, by a clock that may be set forth and back: for what is told to others. */
+export function wallMs(): number {
   return Date.now();
 }
 

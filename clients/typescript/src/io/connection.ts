@@ -4,7 +4,7 @@ import type { Timings, WebSocketConstructor, WebSocketLike } from "../options.js
 import { CLOSE, reasonOf, reconnectMs } from "../state/reconnect.js";
 import type { Status } from "../types.js";
 import { decodeFrame, type Frame } from "../wire/frames.js";
-import { Alarm, nowMs } from "./clock.js";
+import { Alarm, nowMs, wallMs } from "./clock.js";
 import type { Tokens } from "./tokens.js";
 
 /** What a connection is made of. */
@@ -37,7 +37,8 @@ export class Connection {
   #heardAtMs = 0;
   /** When silence ends the connection: while it is made, and after a ping. */
   #deadlineMs: number | undefined;
-  #checkAtMs = 0;
+  /** When the next look is due by the clock that goes on while the machine sleeps. */
+  #checkAtWallMs = 0;
   /** Told apart by number, so that what comes late from an earlier attempt is known. */
   #attempt = 0;
   readonly #retry = new Alarm(() => void this.#open());
@@ -181,13 +182,14 @@ export class Connection {
       this.#check.set(undefined);
       return;
     }
-    this.#checkAtMs = this.#deadlineMs ?? this.#heardAtMs + this.#parts.timings.heartbeatMs;
-    this.#check.set(this.#checkAtMs);
+    const checkAtMs = this.#deadlineMs ?? this.#heardAtMs + this.#parts.timings.heartbeatMs;
+    this.#checkAtWallMs = wallMs() + checkAtMs - nowMs();
+    this.#check.set(checkAtMs);
   }
 
   #look(): void {
     const now = nowMs();
-    if (now - this.#checkAtMs > SLEPT_MS && this.isLive) {
+    if (wallMs() - this.#checkAtWallMs > SLEPT_MS && this.isLive) {
       this.#deadlineMs = undefined;
       this.#ping(WAKE_PONG_MS);
     } else if (this.#deadlineMs !== undefined && this.#deadlineMs <= now) {
@@ -236,9 +238,9 @@ export class Connection {
     this.#failures = wasGood ? 1 : this.#failures + 1;
     const { reconnectFirstMs, reconnectCapMs } = this.#parts.timings;
     const ended = { code, wasLive, failures: this.#failures };
-    const retryAtMs = nowMs() + reconnectMs(ended, reconnectFirstMs, reconnectCapMs, Math.random());
-    this.#tell({ state: "waiting", reason, retryAtMs });
-    this.#retry.set(retryAtMs);
+    const pauseMs = reconnectMs(ended, reconnectFirstMs, reconnectCapMs, Math.random());
+    this.#tell({ state: "waiting", reason, retryAtMs: wallMs() + pauseMs });
+    this.#retry.set(nowMs() + pauseMs);
   }
 
   #tell(status: Status): void {

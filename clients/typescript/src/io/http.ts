@@ -2,7 +2,7 @@ import { BODY_BYTES_MAX, CALL_PAUSE_MS, CALL_RETRY_AFTER_MAX_MS, CALL_TRIES_MAX,
 import { problemOf, ReadmarkError } from "../errors.js";
 import { jittered, retryAfterMs } from "../state/backoff.js";
 import { parseJson } from "../wire/decode.js";
-import { after, nowMs, pause } from "./clock.js";
+import { after, pause, wallMs } from "./clock.js";
 import type { Tokens } from "./tokens.js";
 
 /** One request. */
@@ -97,7 +97,7 @@ export class Http {
       });
       const body = await bodyOf(response);
       if (!response.ok) {
-        throw problemOf(response.status, body, retryAfterMs(response.headers.get("retry-after"), nowMs()));
+        throw problemOf(response.status, body, retryAfterMs(response.headers.get("retry-after"), wallMs()));
       }
       return body;
     } catch (error) {

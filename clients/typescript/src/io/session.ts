@@ -11,7 +11,7 @@ import { decodeReceiptAnswers, parseJson } from "../wire/decode.js";
 import type { Entry, Snapshot } from "../wire/entry.js";
 import type { Frame } from "../wire/frames.js";
 import * as requests from "../wire/requests.js";
-import { Alarm, nowMs } from "./clock.js";
+import { Alarm, nowMs, wallMs } from "./clock.js";
 import { Connection } from "./connection.js";
 import { Emitter } from "./emitter.js";
 import { Flusher } from "./flusher.js";
@@ -260,7 +260,7 @@ export class Session {
         return true;
       case "ready":
         this.#told += 1;
-        return this.picture.token !== null;
+        return this.picture.confirm(wallMs());
       case "entries":
         this.#told += 1;
         if (!this.#entries(frame.entries, frame.token)) {
@@ -278,7 +278,7 @@ export class Session {
   #snapshot(snapshot: Snapshot, token: string): void {
     this.counters.snapshots += 1;
     this.#lostAt = undefined;
-    this.picture.replace(snapshot, token, nowMs());
+    this.picture.replace(snapshot, token, wallMs());
     this.tallies.askAgain(nowMs());
     this.puller.plan();
     this.#tell();
@@ -286,7 +286,7 @@ export class Session {
 
   /** False when something is missing: the stream is to be followed again, from a snapshot if that was tried already. */
   #entries(entries: readonly (Entry | undefined)[], token: string): boolean {
-    const followed = this.picture.follow(entries, token, nowMs());
+    const followed = this.picture.follow(entries, token, wallMs());
     this.counters.oldEntries += followed.old;
     this.counters.badEntries += followed.bad;
     for (const read of followed.reads) {

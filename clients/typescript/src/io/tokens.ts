@@ -2,7 +2,7 @@ import { TOKEN_CLOCK_MS, TOKEN_EARLY_MS, TOKEN_MS, TOKEN_PAUSE_MS } from "../bou
 import { ReadmarkError } from "../errors.js";
 import type { TokenReason, TokenSource } from "../options.js";
 import { fieldsOf, parseJson } from "../wire/decode.js";
-import { nowMs, pause, within } from "./clock.js";
+import { nowMs, pause, wallMs, within } from "./clock.js";
 
 interface Held {
   readonly token: string;
@@ -44,7 +44,7 @@ export class Tokens {
   readonly #source: TokenSource;
   #held: Held | undefined;
   #asking: Promise<string> | undefined;
-  #askedAtMs = 0;
+  #askedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(source: TokenSource, uid: string | undefined) {
     this.#source = source;
@@ -90,7 +90,7 @@ export class Tokens {
       return "refused";
     }
     const { expiresAtMs, obtainedAtMs } = this.#held;
-    const isLate = expiresAtMs !== undefined && expiresAtMs - nowMs() < TOKEN_EARLY_MS;
+    const isLate = expiresAtMs !== undefined && expiresAtMs - wallMs() < TOKEN_EARLY_MS;
     const isOld = nowMs() - obtainedAtMs > TOKEN_CLOCK_MS;
     return typeof this.#source === "function" && isLate && isOld ? "expired" : undefined;
   }

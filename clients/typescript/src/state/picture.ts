@@ -42,17 +42,17 @@ export class PictureModel {
   }
 
   /** Takes a snapshot. */
-  replace(snapshot: Snapshot, token: string, nowMs: number): void {
+  replace(snapshot: Snapshot, token: string, asOfMs: number): void {
     for (const id of this.#registers.replace(snapshot)) {
       this.#touch(id);
     }
     this.#isNews = true;
     this.#token = token;
-    this.#asOfMs = nowMs;
+    this.#asOfMs = asOfMs;
   }
 
   /** Takes entries in their order, up to the first that is missing or can't be understood (undefined). */
-  follow(entries: readonly (Entry | undefined)[], token: string, nowMs: number): Followed {
+  follow(entries: readonly (Entry | undefined)[], token: string, asOfMs: number): Followed {
     const reads: ConversationRead[] = [];
     const receipts: Receipt[] = [];
     let [old, bad] = [0, 0];
@@ -75,7 +75,7 @@ export class PictureModel {
     }
     if (!isLost) {
       this.#token = token;
-      this.#asOfMs = nowMs;
+      this.#asOfMs = asOfMs;
     }
     return { reads, receipts, old, bad, isLost };
   }
@@ -98,10 +98,10 @@ export class PictureModel {
     this.#token = null;
   }
 
-  /** The server confirms that nothing is missing. */
-  confirm(token: string, nowMs: number): void {
-    this.#token = token;
-    this.#asOfMs = nowMs;
+  /** The server follows on from here: what is known is from now. False when nothing is known. */
+  confirm(asOfMs: number): boolean {
+    this.#asOfMs = this.#token === null ? this.#asOfMs : asOfMs;
+    return this.#token !== null;
   }
 
   /** Says whether the picture may be out of date. */

@@ -279,6 +279,7 @@ test("the next life of an application goes on where the last one was", async () 
     await second.sees("l12", { unread: 4 });
     await second.is("live");
     assert.equal(second.client.counters.snapshots, 0);
+    assert.ok(second.client.picture.asOfMs > first.client.picture.asOfMs);
   });
 });
 

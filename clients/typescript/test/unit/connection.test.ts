@@ -226,6 +226,19 @@ test("a connection that went dead is found out by a ping, at once when the machi
     { timings: { heartbeatMs: 50, pongMs: 100 } },
   ));
 
+test("a clock that is set back by an hour stops no heartbeat", (context) =>
+  scripted(
+    async ({ device, connection }) => {
+      (await connection(0)).say(snapshot("e.1", 1, 5));
+      await device.is("live");
+      const now = Date.now;
+      context.after(() => (Date.now = now));
+      Date.now = () => now() - 3_600_000;
+      await connection(1);
+    },
+    { timings: { heartbeatMs: 50, pongMs: 50 } },
+  ));
+
 test("each close code is met as it asks for", () => {
   const reasons: string[] = [];
   return scripted(
