@@ -45,7 +45,8 @@ export class Flusher {
   /** Told before that was known. */
   #unkept: SavedQueue = EMPTY;
   #inFlight = 0;
-  #hideInFlight = 0;
+  /** Requests that outlive the page, on their way: a page that hides also goes away, and says both. */
+  readonly #outliving = new Set<string>();
   #failures = 0;
   #pausedUntilMs = 0;
   /** The server itself said how long: nothing but time ends that pause. */
@@ -124,18 +125,21 @@ export class Flusher {
   hide(): void {
     let bytes = 0;
     for (const request of this.#parts.queue.all().slice(0, HIDE_REQUESTS_MAX)) {
-      bytes += JSON.stringify(writeRequest(request).body).length;
+      const text = JSON.stringify(writeRequest(request));
+      bytes += text.length;
       if (bytes > HIDE_BYTES_MAX) {
         break;
       }
-      this.#hideInFlight += 1;
-      void this.#outlive(request);
+      if (!this.#outliving.has(text)) {
+        this.#outliving.add(text);
+        void this.#outlive(request, text);
+      }
     }
   }
 
-  async #outlive(request: WriteRequest): Promise<void> {
+  async #outlive(request: WriteRequest, text: string): Promise<void> {
     const answer = await this.#answerOf(request, true);
-    this.#hideInFlight -= 1;
+    this.#outliving.delete(text);
     if (answer.kind === "accepted") {
       this.#settle(request, answer);
     }
@@ -163,7 +167,7 @@ export class Flusher {
   }
 
   #isPaused(): boolean {
-    return this.#isStopped || this.#hideInFlight > 0 || this.#pausedUntilMs > nowMs();
+    return this.#isStopped || this.#outliving.size > 0 || this.#pausedUntilMs > nowMs();
   }
 
   #plan(): void {
@@ -171,9 +175,9 @@ export class Flusher {
       return;
     }
     const dueMs = this.#parts.queue.nextDueMs();
-    const isFull = this.#inFlight >= WRITES_IN_FLIGHT_MAX || this.#hideInFlight > 0;
+    const isFull = this.#inFlight >= WRITES_IN_FLIGHT_MAX || this.#outliving.size > 0;
     this.#alarm.set(dueMs === undefined || isFull ? undefined : Math.max(dueMs, this.#pausedUntilMs));
-    const isIdle = this.#inFlight === 0 && this.#hideInFlight === 0;
+    const isIdle = this.#inFlight === 0 && this.#outliving.size === 0;
     if (isIdle && (dueMs === undefined || dueMs > nowMs() || this.#pausedUntilMs > nowMs())) {
       this.#wakeWaiters();
     }

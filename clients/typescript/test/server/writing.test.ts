@@ -301,6 +301,8 @@ test("when the page hides what waits is sent at once, in requests that outlive t
     });
     await reader.sees("w13", { unread: 3 });
     reader.client.markRead("w13", 2);
+    // A page that goes away hides first, and says both.
+    page.do("hide");
     page.do("hide");
     await until("the mark to be on its way", () => outliving.length === 1);
     assert.ok(outliving[0]?.endsWith("/v1/conversations/w13/read"));
