@@ -2,9 +2,10 @@
 
 use crate::derived::{derived_picture, derived_token};
 use crate::error::SyncError;
+use crate::fill::count_missing;
 use crate::large::LargeConversations;
 use crate::metrics::HotMetrics;
-use crate::rebuild::{Rebuilds, count_missing};
+use crate::rebuild::Rebuilds;
 use crate::settings::LiveSettings;
 use moka::future::Cache;
 use prometheus::Registry;
@@ -149,12 +150,14 @@ impl Live {
         token.epoch == derived_token().epoch
     }
 
-    /// Shows the size of the hot state in the metrics, until `stop`.
+    /// Shows the size of the hot state in the metrics, and says in the log when it is away, until `stop`.
     pub async fn watch_usage(self: Arc<Self>, stop: CancellationToken) {
         while !stop.is_cancelled() {
             match self.hot.usage().await {
                 Ok(usage) => self.metrics.show(usage),
-                Err(error) => tracing::debug!(%error, "size of the hot state not read"),
+                Err(error) => {
+                    tracing::warn!(%error, "no hot state: what is unread is computed from the store")
+                }
             }
             tokio::select! {
                 () = self.clock.sleep_ms(USAGE_EVERY_MS) => {}
@@ -169,7 +172,7 @@ impl Live {
             SyncError::Hot(_) | SyncError::NotRebuilt { .. } | SyncError::Unsettled { .. } => {}
             SyncError::Store(_) | SyncError::Overloaded { .. } => return Err(error),
         }
-        tracing::warn!(%uid, %error, "computed from the store instead");
+        tracing::debug!(%uid, %error, "computed from the store instead");
         let turn = tokio::select! {
             turn = self.derived.acquire() => turn.ok(),
             () = self.clock.sleep_ms(DERIVED_WAIT_MS) => None,

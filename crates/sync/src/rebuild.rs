@@ -1,21 +1,16 @@
 //! Rebuilds of users' hot states from the store.
 
-use crate::apply::apply_until_counted;
-use crate::count::count;
 use crate::error::SyncError;
+use crate::fill::{Filled, fill};
 use crate::flights::Flights;
 use crate::metrics::HotMetrics;
 use crate::pace::Pace;
 use crate::settings::LiveSettings;
-use crate::user::{READS_AT_ONCE, read_user};
-use crate::whole::whole_of;
-use futures::FutureExt;
-use readmark_domain::hot::{Cause, Change, Completed, CountRange, Epoch};
-use readmark_domain::id::{ConversationId, Uid};
-use readmark_hot::{Begun, HotState, REBUILD_LEASE_MS, UserChange};
-use readmark_runtime::at_once;
+use readmark_domain::hot::Epoch;
+use readmark_domain::id::Uid;
+use readmark_hot::{Begun, HotState, REBUILD_LEASE_MS};
 use readmark_runtime::clock::Clock;
-use readmark_store::{ReceiptStore, StoreError};
+use readmark_store::ReceiptStore;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -26,15 +21,8 @@ const WAIT_MS: u64 = 3_000;
 /// refused at once, since nobody waits that long.
 const WAITING_MAX: usize = 1_000;
 
-/// Changes applied in one call: fair to others that use the hot state meanwhile.
-const CHANGES_AT_ONCE: usize = 256;
-
 /// Beginnings of one rebuild: each further one is a state that was lost while it was being made.
 const BEGINNINGS_MAX: u32 = 3;
-
-/// How often the end is asked for before the numbers it misses are given up: facts that come in meanwhile can make
-/// some more missing.
-const ENDINGS_MAX: u32 = 8;
 
 /// Pauses between two looks at another process's rebuild: most take some milliseconds, long ones some seconds.
 const FIRST_LOOK_MS: u64 = 10;
@@ -53,12 +41,6 @@ pub(crate) struct Rebuilds {
     flights: Arc<Flights<Uid, Result<(), SyncError>>>,
     room: Semaphore,
     pace: Pace,
-}
-
-/// How an attempt ended.
-enum Filled {
-    Whole,
-    Lost,
 }
 
 impl Rebuilds {
@@ -122,7 +104,7 @@ impl Rebuilds {
 
     /// Says whether it is whole now. What failed is forgotten, so that the next one need not wait for its lease.
     async fn fill_or_forget(&self, uid: Uid, epoch: &Epoch) -> Result<bool, SyncError> {
-        match self.fill(uid, epoch).await {
+        match fill(&*self.hot, &*self.store, uid, epoch).await {
             Ok(Filled::Whole) => {
                 self.metrics.rebuilds_total.inc();
                 Ok(true)
@@ -136,68 +118,4 @@ impl Rebuilds {
             }
         }
     }
-
-    async fn fill(&self, uid: Uid, epoch: &Epoch) -> Result<Filled, SyncError> {
-        let (hot, store) = (&*self.hot, &*self.store);
-        for some in read_user(store, uid).await?.chunks(CHANGES_AT_ONCE) {
-            let wholes = some.iter().map(|one| {
-                async move {
-                    let id = &one.conversation_id;
-                    let change = whole_of(store, uid, id, &one.conversation, &one.registers).await?;
-                    let change = Arc::new(change);
-                    Ok::<_, StoreError>(UserChange { uid, conversation_id: id.clone(), change })
-                }
-                .boxed()
-            });
-            let changes = at_once::all(READS_AT_ONCE, wholes.collect()).await?;
-            if !all_merged(apply_until_counted(hot, store, &changes).await)? {
-                return Ok(Filled::Lost);
-            }
-        }
-        for _ in 0..ENDINGS_MAX {
-            match hot.complete_rebuild(uid, epoch).await? {
-                Completed::Complete(_) => return Ok(Filled::Whole),
-                Completed::Lost => return Ok(Filled::Lost),
-                Completed::ToCount(missing) => {
-                    let counted = count_missing(hot, store, uid, missing).await?;
-                    if !counted {
-                        return Ok(Filled::Lost);
-                    }
-                }
-            }
-        }
-        Err(SyncError::NotRebuilt { uid, why: "its numbers changed faster than they could be counted" })
-    }
-}
-
-/// Counts rows whose numbers are missing and tells them; says whether the user still has a state.
-pub(crate) async fn count_missing(
-    hot: &dyn HotState,
-    store: &dyn ReceiptStore,
-    uid: Uid,
-    missing: Vec<(ConversationId, CountRange)>,
-) -> Result<bool, SyncError> {
-    let counts = missing.into_iter().map(|(conversation_id, range)| {
-        async move {
-            let counted = count(store, uid, &conversation_id, range).await?;
-            let change = Arc::new(Change::of_counted(counted, Cause::Other));
-            Ok::<_, StoreError>(UserChange { uid, conversation_id, change })
-        }
-        .boxed()
-    });
-    let changes = at_once::all(READS_AT_ONCE, counts.collect()).await?;
-    all_merged(apply_until_counted(hot, store, &changes).await)
-}
-
-/// Were all merged? Rows whose numbers did not settle are late, which the end of a rebuild says again.
-fn all_merged(told: Vec<Result<Option<crate::Told>, SyncError>>) -> Result<bool, SyncError> {
-    let mut all = true;
-    for told in told {
-        match told {
-            Ok(told) => all &= told.is_some(),
-            Err(SyncError::Unsettled { .. }) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(all)
 }

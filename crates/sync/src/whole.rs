@@ -39,8 +39,17 @@ pub async fn whole_of<S: ReceiptStore + ?Sized>(
     registers: &UserConversation,
 ) -> Result<Change, StoreError> {
     let (head, floor) = (conversation.head, registers.floor());
-    let mut change = Change::default();
-    say_registers(&mut change, conversation, registers);
+    let mut change = Change {
+        head,
+        is_large: conversation.large,
+        closed: conversation.closed,
+        read: registers.read.seq,
+        floor,
+        presence: registers.presence,
+        marked_unread: registers.marked_unread,
+        muted: registers.muted,
+        ..Change::default()
+    };
     if !registers.is_present() {
         // Nothing is seen of it; who joins again is told all of it again.
         return Ok(change);
@@ -64,17 +73,6 @@ pub async fn whole_of<S: ReceiptStore + ?Sized>(
     }
     let counted = count(store, uid, id, CountRange { floor, head }).await?;
     Ok(change.with_counted_only(counted))
-}
-
-fn say_registers(change: &mut Change, conversation: &Conversation, registers: &UserConversation) {
-    change.head = conversation.head;
-    change.is_large = conversation.large;
-    change.closed = conversation.closed;
-    change.read = registers.read.seq;
-    change.floor = registers.floor();
-    change.presence = registers.presence;
-    change.marked_unread = registers.marked_unread;
-    change.muted = registers.muted;
 }
 
 /// The lowest uncounted seqs above `floor`, also those beyond the head: a recall may come before its message and

@@ -47,6 +47,11 @@ impl Seed {
         self.presence(id, members, None, 2_000).await;
     }
 
+    /// Joins after `joined`, or leaves.
+    pub async fn changes(&self, id: &str, member: u64, joined: Option<u64>, order: u64) {
+        self.presence(id, &[member], joined, order).await;
+    }
+
     async fn presence(&self, id: &str, members: &[u64], joined: Option<u64>, order: u64) {
         let change = |n: &u64| MemberChange {
             uid: uid(*n),

@@ -20,7 +20,11 @@ fn told(api: &Api) -> Vec<String> {
         .map(|mark| match mark {
             MarkFact::MarkedUnread(flag) => ("marked", flag),
             MarkFact::Muted(flag) => ("muted", flag),
-            other => panic!("{other:?}"),
+            other @ (MarkFact::ReadUpTo(_)
+            | MarkFact::Cleared(_)
+            | MarkFact::UserSettings(_)
+            | MarkFact::UserErased(_)
+            | MarkFact::WatermarkImported(_)) => panic!("{other:?}"),
         })
         .collect();
     assert!(flags.is_sorted_by(|(_, a), (_, b)| a.occurred_at < b.occurred_at), "{flags:?}");
