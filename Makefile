@@ -14,9 +14,8 @@ help: ## list the verbs
 up: ## build readmark, start it on embedded parts, play an example, leave it running
 	@scripts/example
 
-test: ## run every test: units, properties, simulation, conformance, scenarios, traces, kills, documents
-	$(CARGO) build --locked --package readmark
-	$(CARGO) test --locked --workspace --no-fail-fast
+test: ## run every test: units, properties, simulation, conformance, scenarios, traces, kills, chaos, documents
+	@CARGO="$(CARGO)" scripts/test
 
 check: ## formatting, lints, types, the policy of dependencies, schemas and documents
 	$(CARGO) fmt --all --check

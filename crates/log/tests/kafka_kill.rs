@@ -15,7 +15,7 @@ const PORT: u16 = 19_500;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broker_that_is_killed_loses_doubles_and_reorders_nothing() {
-    let cluster = Arc::new(Cluster::own("kill-test", PORT, Kind::default()));
+    let cluster = Arc::new(Cluster::own("kill", PORT, Kind::default()));
     let options = cluster.options();
     create_all(&options, 4).await;
     let traffic = Traffic::start(KafkaLog::open(options).await.unwrap()).await;

@@ -40,7 +40,7 @@ async fn settled_bytes() -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn appends_wait_outside_the_client_while_brokers_take_nothing() {
-    let cluster = Cluster::own("limits-test", 19_800, Kind::default());
+    let cluster = Cluster::own("limits", 19_800, Kind::default());
     let options = cluster.options();
     create_all(&options, 2).await;
     let log = KafkaLog::open(options).await.unwrap();

@@ -229,7 +229,7 @@ async fn no_topic_is_made_by_asking_for_it() {
     std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
     std::fs::write(&settings, "auto.create.topics.enable=true\nnum.partitions=7\n").unwrap();
     let kind = Kind { settings: Some(settings), ..Kind::default() };
-    let cluster = Cluster::own("auto-create-test", 19_600, kind);
+    let cluster = Cluster::own("auto-create", 19_600, kind);
     let options = cluster.options();
     for _ in 0..2 {
         let error = KafkaLog::open(options.clone()).await.unwrap_err();

@@ -89,9 +89,7 @@ impl Services {
     #[must_use]
     pub fn own(number: u16) -> Self {
         let shared = Self::shared();
-        let mut dir = shared.dir.clone().into_os_string();
-        dir.push(format!("-{number}"));
-        let own = Self::at(dir.into(), shared.port + PORTS_OF_A_SET * number, true);
+        let own = Self::at(shared.beside(&number.to_string()), shared.port + PORTS_OF_A_SET * number, true);
         // What a test that was killed left behind.
         own.throw_away();
         own
@@ -112,6 +110,21 @@ impl Services {
             Part::Redis => &self.redis,
         };
         known.get_or_init(|| self.find(part))
+    }
+
+    /// A directory for another set of tests, where `make test` cleans up after those that could not.
+    #[must_use]
+    pub fn beside(&self, name: &str) -> PathBuf {
+        let mut dir = self.dir.clone().into_os_string();
+        dir.push(format!("-{name}"));
+        dir.into()
+    }
+
+    /// The variables by which `scripts/services` knows this set from others.
+    #[must_use]
+    pub fn variables(&self) -> [(&'static str, String); 2] {
+        let dir = self.dir.display().to_string();
+        [("READMARK_SERVICES_DIR", dir), ("READMARK_SERVICES_PORT", self.port.to_string())]
     }
 
     fn find(&self, part: Part) -> String {
@@ -153,8 +166,7 @@ impl Services {
     fn run(&self, arguments: &[&str]) -> String {
         let done = Command::new(repository().join("scripts/services"))
             .args(arguments)
-            .env("READMARK_SERVICES_DIR", &self.dir)
-            .env("READMARK_SERVICES_PORT", self.port.to_string())
+            .envs(self.variables())
             .output()
             .expect("scripts/services can be run");
         assert!(

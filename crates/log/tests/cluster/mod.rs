@@ -5,6 +5,7 @@ pub mod traffic;
 
 use readmark_events::Topic;
 use readmark_log::kafka::{KafkaLogOptions, TopicPlan, create_topics, delete_topics};
+use readmark_test_services::Services;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -47,12 +48,12 @@ impl Cluster {
     /// The one that all tests use together.
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<Cluster> = OnceLock::new();
-        SHARED.get_or_init(|| Self::up(None, Vec::new(), 1))
+        SHARED.get_or_init(|| Self::up(None, Services::shared().variables().into(), 1))
     }
 
     /// One of a test's own, that it may kill and that goes with it; its data is in that directory.
     pub fn own(name: &str, port: u16, kind: Kind) -> Self {
-        let directory = repository().join("target/services").join(name);
+        let directory = Services::shared().beside(name);
         let mut environment = vec![
             ("READMARK_SERVICES_DIR", directory.display().to_string()),
             ("READMARK_SERVICES_PORT", port.to_string()),

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use readmark_domain::time::TimeMs;
 use readmark_store::conformance::SuiteClock;
 use readmark_store::cql::{CqlConfig, CqlStore, Schema};
+use readmark_test_services::{Part, Services};
 use scylla::client::session::Session;
 use scylla::client::session_builder::SessionBuilder;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -48,12 +49,10 @@ pub fn now() -> TimeMs {
     TimeMs::saturating(u64::try_from(since.as_millis()).unwrap())
 }
 
+/// Of the server that the variable names, else of the tests' own.
 pub fn contact_points() -> Vec<String> {
-    let Ok(points) = std::env::var(VARIABLE) else {
-        panic!(
-            "these tests need a CQL server: run `scripts/services up; eval \"$(scripts/services env)\"`, which sets {VARIABLE}"
-        );
-    };
+    let given = std::env::var(VARIABLE);
+    let points = given.unwrap_or_else(|_| Services::shared().address(Part::Cassandra).to_owned());
     points.split(',').map(str::to_owned).collect()
 }
 
