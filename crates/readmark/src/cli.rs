@@ -1,5 +1,10 @@
 //! The command line.
 
+mod repair;
+mod when;
+
+pub(crate) use repair::{Act, DeadLetters, Filters, List, Replay};
+
 use crate::role_name::RoleSet;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use readmark_domain::id::{ConversationId, Endpoint, Seq, Uid};
@@ -25,6 +30,11 @@ pub(crate) enum Command {
     Setup(Setup),
     /// Print a bearer token
     Token(Token),
+    /// Deliver a stretch of a topic again; what was counted stays counted once
+    Replay(Replay),
+    /// Records that could not be handled: list, show, deliver again or drop them
+    #[command(subcommand)]
+    DeadLetters(DeadLetters),
     /// Show what is known of a message, a conversation or a user, or how far roles are behind
     #[command(subcommand)]
     Inspect(Inspect),
@@ -73,7 +83,7 @@ pub(crate) struct Up {
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// What this process does: all, or some of catalog, gateway, aggregator, watermark, notifier, query
+    /// What this process does: all, or some of catalog, gateway, aggregator, watermark, notifier, query, janitor
     #[arg(long, value_name = "R,R,…")]
     pub roles: RoleSet,
     #[command(flatten)]

@@ -1,5 +1,6 @@
 //! Exit codes and failures.
 
+use readmark_repair::RepairError;
 use std::fmt;
 use std::process::ExitCode;
 
@@ -38,6 +39,14 @@ impl Failure {
     /// The command or its configuration is wrong.
     pub fn usage(words: impl fmt::Display) -> Self {
         Self { exit: Exit::Usage, words: words.to_string() }
+    }
+
+    /// A repair could not begin.
+    pub fn repair(error: RepairError) -> Self {
+        match error {
+            RepairError::Usage(words) => Self::usage(words),
+            RepairError::Log(_) | RepairError::Store(_) => Self::failed(error),
+        }
     }
 
     pub fn code(&self) -> Exit {

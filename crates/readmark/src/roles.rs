@@ -6,6 +6,7 @@ use readmark_aggregator::{Aggregator, AggregatorMetrics};
 use readmark_catalog::{Catalog, CatalogMetrics};
 use readmark_hot::HotState;
 use readmark_http::Check;
+use readmark_janitor::{Janitor, JanitorMetrics};
 use readmark_notifier::{Notifier, NotifierMetrics};
 use readmark_runtime::consume::{Standing, consume_watched};
 use readmark_runtime::lag::Consumed;
@@ -42,6 +43,10 @@ pub(crate) fn start(
     let given = || (ports.clone(), rules.clone(), shared.clone());
     // They stop one after the other along the flow, so that what one hands on at the end is still handled.
     let mut along_the_flow: Vec<Box<dyn Role>> = Vec::new();
+    if chosen.has(RoleName::Janitor) {
+        let metrics = JanitorMetrics::register(registry)?;
+        along_the_flow.push(Box::new(Janitor::new(ports.clone(), metrics)));
+    }
     if chosen.has(RoleName::Catalog) {
         let (ports, rules, shared) = given();
         let metrics = CatalogMetrics::register(registry)?;
@@ -64,7 +69,7 @@ pub(crate) fn start(
         let metrics = NotifierMetrics::register(registry)?;
         along_the_flow.push(Box::new(Notifier::new(ports, hot.clone(), &rules, shared, metrics)));
     }
-    let mut running = RunningRoles { tasks: JoinSet::new(), checks: Vec::new(), consumed: Vec::new() };
+    let mut running = RunningRoles { tasks: JoinSet::new(), checks: Vec::new(), consumed: chosen.consumed() };
     let mut stop = stop.clone();
     for role in along_the_flow {
         let stop_next = CancellationToken::new();
@@ -83,9 +88,8 @@ impl RunningRoles {
         stop: CancellationToken,
         stop_next: CancellationToken,
     ) {
-        let (name, topics) = (role.name(), role.topics());
+        let name = role.name();
         let standing = Arc::new(Standing::default());
-        self.consumed.push((name, topics));
         let seen = standing.clone();
         self.checks.push(Check::new(name, move || {
             let is_assigned = seen.is_assigned();

@@ -1,9 +1,15 @@
+use super::lines::Line;
 use crate::exit::Failure;
-use http_body_util::{BodyExt, Empty};
-use hyper::{Request, StatusCode};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::path::Path;
 use tokio::net::UnixStream;
+use tokio_util::sync::CancellationToken;
 
 /// Does a process serve on this socket?
 pub(crate) async fn is_served(socket: &Path) -> bool {
@@ -12,21 +18,74 @@ pub(crate) async fn is_served(socket: &Path) -> bool {
 
 /// Asks the running process.
 pub(crate) async fn get(socket: &Path, path_and_query: &str) -> Result<Vec<u8>, Failure> {
-    let stream = UnixStream::connect(socket).await.map_err(|error| {
+    let request = Request::get(path_and_query).header("host", "readmark").body(Full::default());
+    let answer = request_on(socket, request.map_err(Failure::failed)?).await?.into_body();
+    Ok(answer.collect().await.map_err(Failure::failed)?.to_bytes().to_vec())
+}
+
+async fn connect(socket: &Path) -> Result<UnixStream, Failure> {
+    UnixStream::connect(socket).await.map_err(|error| {
         Failure::failed(format!("the process behind {} does not answer: {error}", socket.display()))
-    })?;
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(Failure::failed)?;
-    tokio::spawn(connection);
-    let request = Request::get(path_and_query)
-        .header("host", "readmark")
-        .body(Empty::<bytes::Bytes>::new())
-        .map_err(Failure::failed)?;
-    let response = sender.send_request(request).await.map_err(Failure::failed)?;
-    let status = response.status();
-    let body = response.into_body().collect().await.map_err(Failure::failed)?.to_bytes();
-    if status == StatusCode::OK {
-        return Ok(body.to_vec());
+    })
+}
+
+/// Tells the running process something and gives its answer.
+pub(crate) async fn post(socket: &Path, path: &str, body: &impl Serialize) -> Result<Vec<u8>, Failure> {
+    let answer = send(socket, path, body).await?.into_body();
+    Ok(answer.collect().await.map_err(Failure::failed)?.to_bytes().to_vec())
+}
+
+/// Has the running process do long work, and follows it to its end; `None` when `stop` was cancelled before: then the
+/// process stops the work, too.
+pub(crate) async fn follow<P: DeserializeOwned, E: DeserializeOwned>(
+    socket: &Path,
+    path: &str,
+    body: &impl Serialize,
+    on_progress: &mut (dyn FnMut(P) + Send),
+    stop: &CancellationToken,
+) -> Result<Option<E>, Failure> {
+    let mut answer = send(socket, path, body).await?.into_body();
+    let mut waiting: Vec<u8> = Vec::new();
+    loop {
+        let Some(frame) = stop.run_until_cancelled(answer.frame()).await else { return Ok(None) };
+        let Some(frame) = frame else { return Err(Failure::failed("the process ended before its work did")) };
+        if let Ok(data) = frame.map_err(Failure::failed)?.into_data() {
+            waiting.extend_from_slice(&data);
+        }
+        while let Some(end) = waiting.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = waiting.drain(..=end).collect();
+            match serde_json::from_slice(&line).map_err(Failure::failed)? {
+                Line::Progress(value) => on_progress(serde_json::from_value(value).map_err(Failure::failed)?),
+                Line::Ended(value) => {
+                    return serde_json::from_value(value).map(Some).map_err(Failure::failed);
+                }
+                Line::Refused { usage: true, words } => return Err(Failure::usage(words)),
+                Line::Refused { usage: false, words } => return Err(Failure::failed(words)),
+            }
+        }
     }
-    Err(Failure::failed(String::from_utf8_lossy(&body)))
+}
+
+async fn send(socket: &Path, path: &str, body: &impl Serialize) -> Result<Response<Incoming>, Failure> {
+    let body = serde_json::to_vec(body).map_err(Failure::failed)?;
+    let request = Request::post(path)
+        .header("host", "readmark")
+        .header("content-type", "application/json")
+        .body(Full::new(Bytes::from(body)))
+        .map_err(Failure::failed)?;
+    request_on(socket, request).await
+}
+
+/// Sends one request on a connection of its own.
+async fn request_on(socket: &Path, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Failure> {
+    let stream = TokioIo::new(connect(socket).await?);
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(stream).await.map_err(Failure::failed)?;
+    tokio::spawn(connection);
+    let response = sender.send_request(request).await.map_err(Failure::failed)?;
+    if response.status() == StatusCode::OK {
+        return Ok(response);
+    }
+    let words = response.into_body().collect().await.map_err(Failure::failed)?.to_bytes();
+    Err(Failure::failed(String::from_utf8_lossy(&words)))
 }

@@ -2,9 +2,11 @@
 
 mod client;
 mod inspect;
+mod lines;
+mod repair;
 mod server;
 mod state;
 mod topics;
 
-pub(crate) use client::{get, is_served};
+pub(crate) use client::{follow, get, is_served, post};
 pub(crate) use server::{listen, routes, serve};

@@ -1,7 +1,7 @@
 use super::state::AdminState;
-use super::{inspect, topics};
+use super::{inspect, repair, topics};
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{get, post};
 use readmark_runtime::ports::{Ports, Rules};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -23,14 +23,17 @@ pub(crate) fn listen(path: &Path) -> Result<UnixListener, String> {
 }
 
 /// The calls of the socket.
-pub(crate) fn routes(ports: Ports, rules: Rules) -> Router {
+pub(crate) fn routes(ports: Ports, rules: Rules, stop: CancellationToken) -> Router {
     Router::new()
         .route("/inspect/message", get(inspect::message))
         .route("/inspect/conversation", get(inspect::conversation))
         .route("/inspect/user", get(inspect::user))
         .route("/inspect/lag", get(inspect::lag))
         .route("/topics/{topic}", get(topics::read).post(topics::put))
-        .with_state(Arc::new(AdminState { ports, rules }))
+        .route("/repair/replay", post(repair::replay))
+        .route("/repair/dead-letters/list", post(repair::list))
+        .route("/repair/dead-letters/act", post(repair::act))
+        .with_state(Arc::new(AdminState { ports, rules, stop }))
 }
 
 /// Serves until `stop`.

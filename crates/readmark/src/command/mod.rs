@@ -1,7 +1,9 @@
 //! The commands, one file each.
 
 mod config;
+pub(crate) mod dead_letters;
 pub(crate) mod inspect;
+pub(crate) mod replay;
 mod serve;
 mod setup;
 mod token;
@@ -17,6 +19,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Serve(serve) => serve::run(&serve),
         Command::Setup(setup) => setup::run(&setup),
         Command::Token(token) => token::run(&token),
+        Command::Replay(replay) => replay::run(&replay),
+        Command::DeadLetters(command) => dead_letters::run(&command),
         Command::Inspect(inspect) => inspect::run(inspect),
         Command::Config(config) => config::run(config),
     }

@@ -25,7 +25,7 @@ impl Socket {
     ) -> Result<Self, Failure> {
         let listener = admin::listen(&data_dir.admin_socket()).map_err(Failure::failed)?;
         say_where(address, &data_dir.listen_file())?;
-        let router = admin::routes(ports.clone(), rules.clone());
+        let router = admin::routes(ports.clone(), rules.clone(), stop.clone());
         let served = tokio::spawn(admin::serve(listener, router, stop.clone()));
         Ok(Self { files: [data_dir.listen_file(), data_dir.admin_socket()], served })
     }
