@@ -152,6 +152,13 @@ impl Producer {
         Ok(Some(rights::explained(error, Some(code), needs)))
     }
 
+    /// The client in use, or another one where that has failed for good since its last append.
+    fn working_client(&self, name: &str) -> Result<Arc<Client>, LogError> {
+        let client = self.client();
+        let failed = self.replace_failed(&client, name)?;
+        Ok(if failed.is_none() { client } else { self.client() })
+    }
+
     /// Sends all, or none when one is too large; resolves when all are acknowledged.
     pub(super) async fn append(
         &self,
@@ -183,7 +190,7 @@ impl Producer {
             permit: Some(permit),
         }));
         // One client for all of them: their order is its promise.
-        let client = self.client();
+        let client = self.working_client(names.of(first.topic))?;
         let mut placed = placed.into_iter().enumerate();
         while let Some((index, (partition, record))) = placed.next() {
             let delivery = Box::new(Delivery { append: Arc::clone(&append), index, partition });

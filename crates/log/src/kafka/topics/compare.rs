@@ -50,15 +50,23 @@ fn missing(plan: &TopicPlan, name: String, found: &Found) -> TopicFinding {
 struct Verdict {
     remedy: Remedy,
     advice: String,
+    /// Does setting it as planned put it right?
+    is_to_be_set: bool,
 }
 
 impl Verdict {
     fn setup(advice: impl Into<String>) -> Option<Self> {
-        Some(Self { remedy: Remedy::Setup, advice: advice.into() })
+        Some(Self { remedy: Remedy::Setup, advice: advice.into(), is_to_be_set: true })
     }
 
-    fn operator(advice: impl Into<String>) -> Option<Self> {
-        Some(Self { remedy: Remedy::Operator, advice: advice.into() })
+    /// Set by whoever accepts what it costs.
+    fn choice(advice: impl Into<String>) -> Option<Self> {
+        Some(Self { remedy: Remedy::Operator, advice: advice.into(), is_to_be_set: true })
+    }
+
+    /// Something else is to be done first, or instead.
+    fn not_yet(advice: impl Into<String>) -> Option<Self> {
+        Some(Self { remedy: Remedy::Operator, advice: advice.into(), is_to_be_set: false })
     }
 }
 
@@ -87,7 +95,7 @@ impl Comparison<'_> {
             findings.push(TopicFinding {
                 stops_serving: setting == CLEANUP_POLICY,
                 remedy: verdict.remedy,
-                commands: vec![by_hand],
+                commands: if verdict.is_to_be_set { vec![by_hand] } else { Vec::new() },
                 ..self.finding(setting, wanted, value, verdict.advice)
             });
         }
@@ -190,7 +198,7 @@ impl Comparison<'_> {
             UNCLEAN_ELECTION => {
                 Verdict::setup("a broker that has not kept up could make acknowledged records go")
             }
-            _ => Verdict::operator("not as planned"),
+            _ => Verdict::choice("not as planned"),
         }
     }
 
@@ -203,18 +211,19 @@ impl Comparison<'_> {
             None
         } else if found > copies {
             Verdict::setup(format!(
-                "with {copies} copies there are never {found} in sync: every append is refused"
+                "where there are fewer copies ({copies}), {found} are never in sync: every append is refused"
             ))
         } else if found < wanted && wanted < copies {
             Verdict::setup("an acknowledged record may be on a single broker and be lost with it")
         } else if found < wanted {
-            Verdict::operator(format!(
-                "with {copies} copies every append would stop as soon as one broker is away: raise the replication first"
+            Verdict::not_yet(format!(
+                "with so few copies ({copies}) every append would stop as soon as one broker is away: raise the replication \
+                 first, then run setup again"
             ))
         } else if is_as_planned {
             Verdict::setup("appends stop as soon as one broker is away")
         } else {
-            Verdict::operator(
+            Verdict::not_yet(
                 "lowering it would weaken what an acknowledgement means: set log.replication to what the topic has",
             )
         }
@@ -230,7 +239,7 @@ fn retention(wanted: &str, found: &str) -> Option<Verdict> {
     match ms(wanted)?.cmp(&ms(found)?) {
         std::cmp::Ordering::Equal => None,
         std::cmp::Ordering::Greater => Verdict::setup("records would go before their time"),
-        std::cmp::Ordering::Less => Verdict::operator(
+        std::cmp::Ordering::Less => Verdict::choice(
             "records are kept longer than planned, which costs space only; shorter lets those that are older go for good",
         ),
     }
