@@ -19,5 +19,5 @@ pub(crate) fn run(serve: &Serve) -> Result<Exit, Failure> {
             "hot.kind: a hot state in memory belongs to one process, which must have --roles all; set it to redis",
         ));
     }
-    process::run(&config, &serve.roles)
+    process::run(&config, &serve.roles, false)
 }

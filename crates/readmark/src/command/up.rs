@@ -15,5 +15,8 @@ pub(crate) fn run(up: &Up) -> Result<Exit, Failure> {
         ("store.kind", "embedded".to_owned()),
         ("hot.kind", "memory".to_owned()),
     ]);
-    process::run(&load(&up.source, &flags)?, &RoleSet::all())
+    let config = load(&up.source, &flags)?;
+    // Who can reach another address may be anybody.
+    let with_demo = config.demo.enabled && config.listen.ip().is_loopback();
+    process::run(&config, &RoleSet::all(), with_demo)
 }

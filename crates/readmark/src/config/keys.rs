@@ -46,6 +46,8 @@ pub(crate) struct Config {
     pub query: QuerySection,
     /// Log lines.
     pub telemetry: TelemetrySection,
+    /// The demo page.
+    pub demo: DemoSection,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -83,6 +85,19 @@ pub(crate) struct TelemetrySection {
     pub filter: String,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct DemoSection {
+    /// Does `readmark up` serve a demo page at `/demo/`? Only on a loopback address, and with demo users only.
+    pub enabled: bool,
+}
+
+impl Default for DemoSection {
+    fn default() -> Self {
+        Self { enabled: true }
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -99,6 +114,7 @@ impl Default for Config {
             gateway: GatewaySettings::default(),
             query: QuerySection::default(),
             telemetry: TelemetrySection::default(),
+            demo: DemoSection::default(),
         }
     }
 }
@@ -119,7 +135,7 @@ impl Default for QuerySection {
 
 impl Default for TelemetrySection {
     fn default() -> Self {
-        Self { filter: "info,scylla=warn".to_owned() }
+        Self { filter: "info,scylla=error,scylla::cluster::metadata=off".to_owned() }
     }
 }
 

@@ -27,13 +27,13 @@ use tokio_util::sync::CancellationToken;
 const ROLES_DRAIN_LIMIT: Duration = Duration::from_secs(10);
 
 /// Runs until a signal asks to stop, or a role can't go on.
-pub(crate) fn run(config: &Config, chosen: &RoleSet) -> Result<Exit, Failure> {
+pub(crate) fn run(config: &Config, chosen: &RoleSet, with_demo: bool) -> Result<Exit, Failure> {
     telemetry::start(&config.telemetry.filter)
         .map_err(|error| Failure::usage(format!("telemetry.filter: {error}")))?;
-    crate::command::runtime()?.block_on(until_stopped(config, chosen))
+    crate::command::runtime()?.block_on(until_stopped(config, chosen, with_demo))
 }
 
-async fn until_stopped(config: &Config, chosen: &RoleSet) -> Result<Exit, Failure> {
+async fn until_stopped(config: &Config, chosen: &RoleSet, with_demo: bool) -> Result<Exit, Failure> {
     let listeners = Listeners::bind(config).await?;
     let parts = Parts::open(config, Some(instance::default_id(listeners.main_address()?))).await?;
     let ports = parts.ports();
@@ -51,7 +51,10 @@ async fn until_stopped(config: &Config, chosen: &RoleSet) -> Result<Exit, Failur
         Some(hot) => Some(LiveParts::start(config, chosen, &parts, hot.clone(), &registry, &stop_serving)?),
         None => None,
     };
-    let servers = Servers::new(config, chosen, &parts, live.as_ref(), &registry, &running)?;
+    let mut servers = Servers::new(config, chosen, &parts, live.as_ref(), &registry, &running)?;
+    if with_demo {
+        servers.add_demo(ports.clock.clone());
+    }
     listeners.announce()?;
     let socket = match &parts.data_dir {
         Some(data_dir) => {

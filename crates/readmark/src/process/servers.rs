@@ -8,7 +8,10 @@ use crate::role_name::{RoleName, RoleSet};
 use crate::roles::RunningRoles;
 use axum::Router;
 use prometheus::Registry;
+use readmark_demo::DemoParts;
+use readmark_http::auth::read_secret;
 use readmark_http::{AppParts, Check, HttpMetrics, HttpSettings, OperationParts, app, openapi, serve};
+use readmark_runtime::clock::Clock;
 use readmark_runtime::ports::Ports;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -56,6 +59,8 @@ async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
 pub(super) struct Servers {
     main: Router,
     operation: Option<Router>,
+    /// Signs tokens; nothing where others do.
+    secret: Option<Arc<[u8]>>,
 }
 
 impl Servers {
@@ -76,6 +81,11 @@ impl Servers {
             true => Some(own_secret(&config.data_dir)?),
             false => None,
         };
+        let secret = match &config.auth.secret_file {
+            Some(file) => Some(read_secret(file).map_err(Failure::usage)?),
+            None => own_secret.clone(),
+        };
+        let secret = secret.map(Arc::from);
         let app_parts = AppParts {
             verifier: Arc::new(config.auth.verifier(own_secret).map_err(Failure::usage)?),
             clock: ports.clock.clone(),
@@ -95,11 +105,19 @@ impl Servers {
         };
         let with = |calls, operation| app(&app_parts, calls, operation).map_err(Failure::usage);
         match config.admin_listen {
-            None => Ok(Self { main: with(calls, Some(operation))?, operation: None }),
+            None => Ok(Self { main: with(calls, Some(operation))?, operation: None, secret }),
             Some(_) => {
-                Ok(Self { main: with(calls, None)?, operation: Some(with(Router::new(), Some(operation))?) })
+                let (main, operation) = (with(calls, None)?, with(Router::new(), Some(operation))?);
+                Ok(Self { main, operation: Some(operation), secret })
             }
         }
+    }
+
+    /// Adds the demo page, where tokens are signed with a secret.
+    pub fn add_demo(&mut self, clock: Arc<dyn Clock>) {
+        let Some(secret) = &self.secret else { return };
+        let demo = DemoParts { app: self.main.clone(), secret: secret.clone(), clock };
+        self.main = std::mem::take(&mut self.main).merge(readmark_demo::routes(demo));
     }
 
     /// Serves until `stop`; answers what is in flight, on all addresses.
