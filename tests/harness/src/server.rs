@@ -238,6 +238,16 @@ impl Server {
         reply
     }
 
+    /// Its configuration, as variables.
+    pub(crate) fn configuration(&self) -> Vec<(String, String)> {
+        let mut env = match self.installation() {
+            Some(installation) => installation.env(),
+            None => vec![("READMARK_DATA_DIR".to_owned(), self.data_dir().display().to_string())],
+        };
+        env.extend(self.shared.options.env.iter().cloned());
+        env
+    }
+
     pub(crate) fn installation(&self) -> Option<&Installation> {
         self.shared.installation.as_ref()
     }

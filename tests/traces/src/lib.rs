@@ -6,9 +6,11 @@ mod check;
 mod crowd;
 mod exact;
 mod player;
+mod replayed;
 mod trace;
 
 pub use crowd::Crowd;
 pub use exact::{check, exact, exact_while_killed, play_both};
 pub use player::{Play, Reads};
+pub use replayed::exact_after_replays;
 pub use trace::{Expected, ExpectedMessage, Kind, Step, Trace};

@@ -1,7 +1,7 @@
 //! Both traces at once, played in every way, to a server each, on embedded parts.
 
 use readmark_test_harness::Options;
-use readmark_test_traces::{Play, exact, exact_while_killed};
+use readmark_test_traces::{Play, exact, exact_after_replays, exact_while_killed};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn at_full_speed() {
@@ -36,4 +36,9 @@ async fn killed_every_two_seconds() {
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_every_two_seconds_with_reads_by_the_readers() {
     exact_while_killed(Options::default(), Play::SLOWLY_BY_READERS).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_acks_and_marks_delivered_again() {
+    exact_after_replays(Options::default()).await;
 }
