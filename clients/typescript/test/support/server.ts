@@ -17,6 +17,19 @@ const TOKEN_S = 3_600;
 /** Lines of the server's output that a failed start shows. */
 const TAIL = 40;
 
+/** Servers that run; none outlives this process, however it ends. */
+const running = new Map<ChildProcess, string>();
+
+process.once("exit", () => {
+  for (const [child, folder] of running) {
+    child.kill("SIGKILL");
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  process.once(signal, () => process.exit(1));
+}
+
 /** An event of the IM backend. */
 export type ImEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
 
@@ -65,6 +78,8 @@ export class TestServer {
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#child = child;
+    running.set(child, this.#folder);
+    child.once("exit", () => running.delete(child));
     for (const pipe of [child.stdout, child.stderr]) {
       pipe.setEncoding("utf8").on("data", (text: string) => {
         this.#output = [...this.#output, ...text.split("\n")].slice(-TAIL);
