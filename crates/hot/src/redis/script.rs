@@ -39,19 +39,22 @@ impl Scripts {
             "local STREAM_ENTRIES, SEQS_MAX, TALLIES_MAX = {STREAM_ENTRIES}, {SEQS_MAX}, {TALLIES_MAX}\n\
              local PUBLISH = '{publish}'\n"
         );
+        let keys = include_str!("lua/keys.lua");
+        let only_states = include_str!("lua/only_states.lua");
         let user = include_str!("lua/user.lua");
         let registers = include_str!("lua/registers.lua");
-        let of_user = |body| Script::new(&[&limits, user, body]);
-        let of_registers = |body| Script::new(&[&limits, user, registers, body]);
+        let of_any_user = |body| Script::new(&[&limits, keys, user, body]);
+        let of_user = |body| Script::new(&[&limits, keys, only_states, user, body]);
+        let of_registers = |body| Script::new(&[&limits, keys, only_states, user, registers, body]);
         Self {
             apply: of_registers(include_str!("lua/apply.lua")),
             apply_tally: of_user(include_str!("lua/apply_tally.lua")),
             entries: of_user(include_str!("lua/entries.lua")),
             picture: of_user(include_str!("lua/picture.lua")),
             touch: of_user(include_str!("lua/touch.lua")),
-            begin_rebuild: of_user(include_str!("lua/begin_rebuild.lua")),
+            begin_rebuild: of_any_user(include_str!("lua/begin_rebuild.lua")),
             complete_rebuild: of_registers(include_str!("lua/complete_rebuild.lua")),
-            forget: of_user(include_str!("lua/forget.lua")),
+            forget: of_any_user(include_str!("lua/forget.lua")),
         }
     }
 }

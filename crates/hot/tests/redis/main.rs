@@ -11,12 +11,12 @@ mod scripts;
 mod security;
 mod server;
 
-use readmark_domain::hot::{Change, Completed, SyncToken};
+use readmark_domain::hot::{Change, Completed, SyncToken, TallyChange};
 use readmark_domain::id::{ConversationId, Seq, Uid};
-use readmark_domain::register::Presence;
+use readmark_domain::register::{Presence, ReceiptsMode};
 use readmark_domain::time::Order;
 use readmark_hot::redis::{RedisHot, RedisOptions};
-use readmark_hot::{Begun, Held, HotError, HotState, UserChange};
+use readmark_hot::{Begun, Held, HotError, HotState, TallyTold, UserChange};
 use std::sync::Arc;
 
 /// Begins the names of keys.
@@ -46,6 +46,20 @@ fn member(n: u64) -> Change {
 
 fn told(uid: Uid, change: Change) -> UserChange {
     UserChange { uid, conversation_id: id("c"), change: Arc::new(change) }
+}
+
+/// One reader of two of this message.
+fn tally(uid: Uid, seq: u64) -> TallyTold {
+    let change = TallyChange {
+        conversation_id: id("c"),
+        seq: Seq::new(seq).unwrap(),
+        mode: ReceiptsMode::Full,
+        read: 1,
+        total: 2,
+        readers_added: Vec::new(),
+        version: format!("{seq:032x}").parse().unwrap(),
+    };
+    TallyTold { uid, change }
 }
 
 /// A user with one conversation of this head.

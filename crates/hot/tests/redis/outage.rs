@@ -2,7 +2,7 @@
 
 use super::proxy::Proxy;
 use super::server::Server;
-use super::{head, member, open, rebuilt, told, uid, unread};
+use super::{head, member, open, rebuilt, tally, told, uid, unread};
 use readmark_hot::{Held, HotErrorKind, HotState, Wakeup};
 use std::time::{Duration, Instant};
 
@@ -102,6 +102,22 @@ async fn one_missing_key_is_a_missing_user() {
         assert_eq!(hot.apply(&[told(uid(n), head(4))]).await.remove(0).expect("apply"), None, "{key}");
         rebuilt(&hot, uid(n), 4).await;
         assert_eq!(unread(&hot, uid(n)).await.expect("picture"), Held::Complete(4), "{key}");
+    }
+}
+
+/// Also those of its tallies, as soon as one that is new is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn missing_tallies_are_a_missing_user() {
+    let server = Server::start().await;
+    let hot = open(&server.url()).await.expect("open");
+    for (n, key) in (1..).zip(["tallies", "tally-order"]) {
+        let tally =
+            async |seq| hot.apply_tallies(&[tally(uid(n), seq)]).await.remove(0).expect("apply_tallies");
+        rebuilt(&hot, uid(n), 1).await;
+        assert!(tally(1).await.is_some_and(|applied| applied.appended == 1));
+        let removed: u64 = server.ask(&["DEL", &format!("test:{{{n}}}:{key}")]).await;
+        assert_eq!(removed, 1, "{key}");
+        assert_eq!(tally(2).await, None, "{key}");
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Notify;
+use tokio::sync::watch;
 
 #[derive(Default)]
 struct State {
@@ -13,7 +13,8 @@ struct State {
     lost: AtomicU32,
     /// Connections are refused, and those there are are cut.
     is_cut: AtomicBool,
-    cut: Notify,
+    /// Rises whenever connections are cut.
+    cuts: watch::Sender<u32>,
     server: Mutex<String>,
 }
 
@@ -56,7 +57,7 @@ impl Proxy {
     /// Cuts every connection; refuses new ones until [`Proxy::heal`].
     pub fn cut(&self) {
         self.state.is_cut.store(true, Ordering::SeqCst);
-        self.state.cut.notify_waiters();
+        self.state.cuts.send_modify(|cuts| *cuts += 1);
     }
 
     pub fn heal(&self) {
@@ -71,11 +72,12 @@ impl Proxy {
     /// As [`Proxy::lead_new_to`], and connections there are are cut.
     pub fn lead_to(&self, server: String) {
         self.lead_new_to(server);
-        self.state.cut.notify_waiters();
+        self.state.cuts.send_modify(|cuts| *cuts += 1);
     }
 }
 
 async fn serve(mut client: TcpStream, state: Arc<State>) {
+    let mut cuts = state.cuts.subscribe();
     let server = state.server.lock().expect("no panic").clone();
     let Ok(mut server) = TcpStream::connect(server).await else { return };
     let (mut asked, mut answered) = (vec![0; 65_536], vec![0; 65_536]);
@@ -97,7 +99,7 @@ async fn serve(mut client: TcpStream, state: Arc<State>) {
                 }
                 Ok(_) | Err(_) => return,
             },
-            () = state.cut.notified() => return,
+            _ = cuts.changed() => return,
         }
     }
 }

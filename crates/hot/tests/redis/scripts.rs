@@ -1,23 +1,8 @@
 //! What scripts leave on the server: keys, their lives, what is written.
 
 use super::server::Server;
-use super::{head, open, rebuilt, told, uid};
-use readmark_domain::hot::TallyChange;
-use readmark_domain::register::ReceiptsMode;
-use readmark_hot::{HotState, KEPT_MS, TallyTold};
-
-fn tally(n: u64) -> TallyTold {
-    let change = TallyChange {
-        conversation_id: super::id("c"),
-        seq: head(n).head,
-        mode: ReceiptsMode::Full,
-        read: 1,
-        total: 2,
-        readers_added: Vec::new(),
-        version: format!("{n:032x}").parse().unwrap(),
-    };
-    TallyTold { uid: uid(1), change }
-}
+use super::{head, open, rebuilt, tally, told, uid};
+use readmark_hot::{HotState, KEPT_MS};
 
 /// All keys of a user live as long as its record; nothing lives for ever.
 #[tokio::test(flavor = "multi_thread")]
@@ -26,7 +11,7 @@ async fn every_key_expires_with_its_user() {
     let hot = open(&server.url()).await.expect("open");
     rebuilt(&hot, uid(1), 1).await;
     hot.apply(&[told(uid(1), head(2))]).await.remove(0).expect("apply");
-    hot.apply_tallies(&[tally(1)]).await.remove(0).expect("apply");
+    hot.apply_tallies(&[tally(uid(1), 1)]).await.remove(0).expect("apply");
     let kept = i64::try_from(KEPT_MS).unwrap();
     let lives = async || {
         let mut keys: Vec<String> = server.ask(&["KEYS", "*"]).await;
@@ -58,7 +43,7 @@ async fn what_changes_nothing_writes_nothing() {
     let hot = open(&server.url()).await.expect("open");
     rebuilt(&hot, uid(1), 1).await;
     hot.apply(&[told(uid(1), head(5))]).await.remove(0).expect("apply");
-    hot.apply_tallies(&[tally(1)]).await.remove(0).expect("apply");
+    hot.apply_tallies(&[tally(uid(1), 1)]).await.remove(0).expect("apply");
     let changes = async || -> u64 {
         let info: String = server.ask(&["INFO", "persistence"]).await;
         let line = info.lines().find_map(|line| line.strip_prefix("rdb_changes_since_last_save:"));
@@ -67,7 +52,7 @@ async fn what_changes_nothing_writes_nothing() {
     let before = changes().await;
     for n in 1..=5 {
         hot.apply(&[told(uid(1), head(n))]).await.remove(0).expect("apply");
-        hot.apply_tallies(&[tally(1)]).await.remove(0).expect("apply");
+        hot.apply_tallies(&[tally(uid(1), 1)]).await.remove(0).expect("apply");
         hot.touch(uid(1)).await.expect("touch");
         hot.picture(uid(1), None).await.expect("picture");
     }

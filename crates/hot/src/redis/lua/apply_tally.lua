@@ -11,34 +11,40 @@ local function is_newer(a, b)
   return a4 > b4
 end
 
-local user = load_user()
-if not user or redis.call('HLEN', TALLIES) ~= user[TALLY_COUNT]
-  or redis.call('LLEN', TALLY_ORDER) ~= user[TALLY_COUNT] then
+local user = read_record()
+if not user then
   return { MISSING }
 end
 local message, register = ARGV[1], ARGV[2]
 local last = redis.call('HGET', TALLIES, message)
-local is_news = false
+if last and not is_newer(register, last) then
+  return { status(user), user[VERSION], 0, -1, -1 }
+end
+local count = user[TALLY_COUNT]
+if not last and (redis.call('HLEN', TALLIES) ~= count or redis.call('LLEN', TALLY_ORDER) ~= count) then
+  return { MISSING }
+end
+-- One that says the same as the last is kept, and not told. Nothing is told while the state is being rebuilt: a snapshot
+-- will follow, after which devices ask for the tallies they show.
+local is_news = not last or string.sub(register, VERSION_BYTES + 1) ~= string.sub(last, VERSION_BYTES + 1)
+local appended = is_news and user[IS_COMPLETE] and 1 or 0
+if appended > 0 and not append(user, ARGV[3]) then
+  return { MISSING }
+end
+redis.call('HSET', TALLIES, message, register)
 if not last then
-  is_news = true
-  redis.call('HSET', TALLIES, message, register)
   redis.call('RPUSH', TALLY_ORDER, message)
-  local count = user[TALLY_COUNT] + 1
-  if count == 1 then
+  if count == 0 then
     live_as_long(TALLIES)
     live_as_long(TALLY_ORDER)
-  elseif count > TALLIES_MAX then
-    redis.call('HDEL', TALLIES, redis.call('LPOP', TALLY_ORDER))
-    count = count - 1
   end
-  user[TALLY_COUNT] = count
-elseif is_newer(register, last) then
-  redis.call('HSET', TALLIES, message, register)
-  is_news = string.sub(register, VERSION_BYTES + 1) ~= string.sub(last, VERSION_BYTES + 1)
+  if count < TALLIES_MAX then
+    user[TALLY_COUNT] = count + 1
+  else
+    redis.call('HDEL', TALLIES, redis.call('LPOP', TALLY_ORDER))
+  end
 end
-local appended = 0
 if is_news then
-  appended = append(user, ARGV[3])
   save_user(user)
 end
 if appended > 0 then

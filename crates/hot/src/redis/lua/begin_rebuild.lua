@@ -13,6 +13,6 @@ if user and now_ms < user[LEASE_UNTIL_MS] then
   return { INCOMPLETE }
 end
 redis.call('UNLINK', USER, CONVERSATIONS, STREAM, TALLIES, TALLY_ORDER)
-user = { reign(), ARGV[1], false, 0, { 0, 0 }, { 0, 0 }, 0, 0, 0, now_ms + ARGV[3] }
+user = { reign(), ARGV[1], false, 0, 0, 0, 0, 0, 0, 0, 0, now_ms + ARGV[3] }
 redis.call('SET', USER, cmsgpack.pack(user), 'PX', ARGV[2])
 return { MISSING }

@@ -15,5 +15,7 @@ if ARGV[1] then
 else
   registers = redis.call('HGETALL', CONVERSATIONS)
 end
-local total, mentions = user[TOTAL], user[TOTAL_MENTIONS]
-return { COMPLETE, user[EPOCH], user[VERSION], total[1], total[2], mentions[1], mentions[2], registers }
+return {
+  COMPLETE, user[EPOCH], user[VERSION],
+  user[TOTAL_LOW], user[TOTAL_HIGH], user[MENTIONS_LOW], user[MENTIONS_HIGH], registers,
+}

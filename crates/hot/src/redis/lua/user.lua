@@ -1,15 +1,9 @@
--- What every script begins with: the keys of one user, and the user's record.
--- Keys come from outside, all with the user's hash tag; no script builds one.
-local USER, CONVERSATIONS, STREAM = KEYS[1], KEYS[2], KEYS[3]
-local TALLIES, TALLY_ORDER, WAKE = KEYS[4], KEYS[5], KEYS[6]
-
--- Answers begin with one of these.
-local MISSING, INCOMPLETE, COMPLETE = 0, 1, 2
-
--- The fields of the record under USER.
+-- The user's record.
+-- The fields of the record under USER. Totals may pass what a number holds exactly, so they have two parts: low below
+-- 10^15, and high.
 local REIGN, EPOCH, IS_COMPLETE, VERSION = 1, 2, 3, 4
-local TOTAL, TOTAL_MENTIONS = 5, 6 -- each { low, high }
-local CONVERSATION_COUNT, FROZEN_COUNT, TALLY_COUNT, LEASE_UNTIL_MS = 7, 8, 9, 10
+local TOTAL_LOW, TOTAL_HIGH, MENTIONS_LOW, MENTIONS_HIGH = 5, 6, 7, 8
+local CONVERSATION_COUNT, FROZEN_COUNT, TALLY_COUNT, LEASE_UNTIL_MS = 9, 10, 11, 12
 
 -- Every master has an id of its own: one that was restarted, and one that took over, has another than before. Both may
 -- have lost writes, so what was made under another id is missing.
@@ -21,19 +15,24 @@ local function reign()
   return string.match(info, 'master_replid:(%x+)')
 end
 
--- The record; nil when it is missing, or when any other key that must be there is.
+-- The record, unless it can't be read or is of another reign.
+local function read_record()
+  if not record then
+    return nil
+  end
+  local is_read, user = pcall(cmsgpack.unpack, record)
+  if is_read and type(user) == 'table' and user[REIGN] == reign() then
+    return user
+  end
+end
+
+-- The record; nil also when a key is missing that it counts on. Scripts that find out otherwise need not ask.
 local function load_user()
-  local text = redis.call('GET', USER)
-  if not text then
-    return nil
+  local user = read_record()
+  if user and redis.call('HLEN', CONVERSATIONS) == user[CONVERSATION_COUNT]
+    and redis.call('EXISTS', STREAM) == (user[VERSION] > 0 and 1 or 0) then
+    return user
   end
-  local is_read, user = pcall(cmsgpack.unpack, text)
-  if not is_read or type(user) ~= 'table' or user[REIGN] ~= reign()
-    or redis.call('HLEN', CONVERSATIONS) ~= user[CONVERSATION_COUNT]
-    or redis.call('EXISTS', STREAM) ~= (user[VERSION] > 0 and 1 or 0) then
-    return nil
-  end
-  return user
 end
 
 local function save_user(user)
@@ -52,18 +51,19 @@ local function status(user)
   return user == nil and MISSING or user[IS_COMPLETE] and COMPLETE or INCOMPLETE
 end
 
--- Appends an entry, but while the state is being rebuilt: then a snapshot will follow.
+-- Appends an entry to a complete state. False when the stream is missing; so this is the first write of a script, which
+-- ends then.
 local function append(user, entry)
-  if not user[IS_COMPLETE] then
-    return 0
-  end
   local version = user[VERSION] + 1
-  user[VERSION] = version
-  redis.call('XADD', STREAM, 'MAXLEN', '~', STREAM_ENTRIES, string.format('%.0f-0', version), 'e', entry)
+  local id = string.format('%d-0', version)
   if version == 1 then
+    redis.call('XADD', STREAM, 'MAXLEN', '~', STREAM_ENTRIES, id, 'e', entry)
     live_as_long(STREAM)
+  elseif not redis.call('XADD', STREAM, 'NOMKSTREAM', 'MAXLEN', '~', STREAM_ENTRIES, id, 'e', entry) then
+    return false
   end
-  return 1
+  user[VERSION] = version
+  return true
 end
 
 local function wake()

@@ -1,0 +1,4 @@
+-- Most calls are for users who have no state: they end here.
+if not record then
+  return { MISSING }
+end
