@@ -34,6 +34,8 @@ class Room {
   constructor(number) {
     this.number = number;
     this.id = `demo-${number}`;
+    /** A recall is the IM's to tell: readmark tells what it does to unread, and answers no tally of it. */
+    this.recalled = new Set();
   }
 
   uid(person) {
@@ -96,8 +98,9 @@ class Backend {
     return this.tell(events);
   }
 
-  recall(seq) {
-    return this.tell([this.event("message_recalled", { seq: String(seq) })]);
+  async recall(seq) {
+    await this.tell([this.event("message_recalled", { seq: String(seq) })]);
+    this.room.recalled.add(seq);
   }
 
   async cleoLeavesOrJoins() {
@@ -181,7 +184,10 @@ class Window {
     for (let seq = first; seq <= this.head; seq++) rows.push(...this.rows(seq));
     if (rows.length === 0) rows.push(make("li", "empty", "No messages yet"));
     const isAtEnd = this.messages.scrollHeight - this.messages.scrollTop - this.messages.clientHeight < 40;
+    const focused = this.messages.contains(document.activeElement) ? document.activeElement.closest("li") : null;
     this.messages.replaceChildren(...rows);
+    // Whoever goes through the messages by keyboard stays where it was.
+    if (focused) this.messages.querySelector(`[data-seq="${focused.dataset.seq}"] button`)?.focus();
     if (isAtEnd) this.messages.scrollTop = this.messages.scrollHeight;
   }
 
@@ -225,11 +231,17 @@ class SenderWindow extends Window {
 
   rows(seq) {
     const receipt = this.client.receipt(this.room.id, seq);
-    const row = make("li", receipt?.recalled ? "mine recalled" : "mine");
+    const isRecalled = this.isRecalled(seq);
+    const row = make("li", isRecalled ? "mine recalled" : "mine");
     row.dataset.seq = String(seq);
-    const tally = make("span", receipt?.allRead ? "tally all" : "tally", tallyText(receipt));
+    const isAll = receipt?.allRead && !isRecalled;
+    const tally = make("span", isAll ? "tally all" : "tally", isRecalled ? "recalled" : tallyText(receipt));
     row.append(make("span", "text", `Message ${seq}`), tally);
     return [row];
+  }
+
+  isRecalled(seq) {
+    return this.room.recalled.has(seq) || (this.client.receipt(this.room.id, seq)?.recalled ?? false);
   }
 
   /** Who has not read the newest message; asked for once at a time, and again when it changed meanwhile. */
@@ -246,7 +258,7 @@ class SenderWindow extends Window {
 
   async showWho() {
     const seq = this.head;
-    if (seq === 0 || this.client.receipt(this.room.id, seq)?.recalled) {
+    if (seq === 0 || this.isRecalled(seq)) {
       this.names.replaceChildren();
       return;
     }
@@ -303,7 +315,6 @@ class ReaderWindow extends Window {
 
 function tallyText(receipt) {
   if (!receipt) return "";
-  if (receipt.recalled) return "recalled";
   if (receipt.allRead) return `read by all ${receipt.total}`;
   return `read by ${receipt.read} of ${receipt.total}`;
 }
@@ -354,6 +365,7 @@ async function start() {
       element(id).disabled = true;
       await attempt(doIt);
       element(id).disabled = false;
+      windows.forEach((one) => one.draw());
       element("leave").textContent = backend.cleoIsHere ? "Cleo leaves" : "Cleo joins again";
     });
   };

@@ -1,0 +1,1 @@
+//! The demo page in headless Chromium, beside a server that is killed and started again.
