@@ -1,5 +1,9 @@
 //! The directory of an embedded installation.
 
+mod look;
+
+pub use look::FoundDataDir;
+
 use crate::engine::sync_parent;
 use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{ErrorKind, Write};

@@ -9,7 +9,7 @@ mod engine;
 mod error;
 mod sealed;
 
-pub use data_dir::{DataDir, DataDirError, FORMAT_VERSION};
+pub use data_dir::{DataDir, DataDirError, FORMAT_VERSION, FoundDataDir};
 pub use engine::{COMMIT_JOBS_MAX, Engine, EngineCounts, EngineOptions, QUEUE_JOBS_MAX, RELAXED_FOR};
 pub use error::{EngineError, EngineErrorKind, JobError, OpenError};
 pub use sealed::{SealedReader, SealedTable, SealedWriter};

@@ -41,6 +41,8 @@ pub(crate) enum Command {
     /// Show, check or describe the configuration
     #[command(subcommand)]
     Config(Config),
+    /// Check every outside part, and say what to do
+    Doctor(Output),
 }
 
 /// Where the configuration comes from, besides `READMARK_…` variables.

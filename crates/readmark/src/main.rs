@@ -6,6 +6,7 @@ mod command;
 mod config;
 mod confirm;
 mod exit;
+mod http_get;
 mod parts;
 mod print;
 mod process;

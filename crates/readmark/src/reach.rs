@@ -5,7 +5,7 @@ use crate::admin;
 use crate::cli::Source;
 use crate::config::{Config, LogKind};
 use crate::exit::Failure;
-use crate::parts::{Parts, is_embedded};
+use crate::parts::{Parts, is_embedded, remedy};
 use readmark_log::kafka::KafkaLog;
 use std::path::PathBuf;
 
@@ -43,7 +43,7 @@ pub(crate) async fn reach_log_alone(source: &Source, config: &Config) -> Result<
         return Ok(None);
     }
     eprintln!("source: Kafka at {}", config.log.brokers.joined());
-    KafkaLog::open(config.log.kafka(None)?).await.map(Some).map_err(Failure::failed)
+    KafkaLog::open(config.log.kafka(None)?).await.map(Some).map_err(|error| remedy::log_failure(&error))
 }
 
 /// The socket of the process that runs on the data directory. A directory that is named on the command line is meant,

@@ -20,6 +20,7 @@ fn masked(text: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let mut masked = String::new();
     let mut word = String::new();
+    let mut is_port = false;
     for c in text.chars().chain(['\n']) {
         if is_part(c) {
             word.push(c);
@@ -28,12 +29,14 @@ fn masked(text: &str) -> String {
         let digits = word.chars().all(|c| c.is_ascii_digit());
         let shown = match word.len() {
             TIME_DIGITS if digits => "TIME",
+            _ if digits && is_port => "PORT",
             VERSION_DIGITS if word.chars().all(|c| c.is_ascii_hexdigit()) => "VERSION",
             _ if word.starts_with(TOKEN_BEGINS) && word.split('.').count() == 3 => "TOKEN",
             _ => &word,
         };
         masked.push_str(shown);
         masked.push(c);
+        is_port = word == "127.0.0.1" && c == ':';
         word.clear();
     }
     masked.trim_end().to_owned()

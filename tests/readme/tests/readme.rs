@@ -2,17 +2,21 @@
 //! follows it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
 
-use readmark_test_harness::binary;
+use readmark_test_harness::{Services, binary};
 use serde_json::Value;
 use std::fmt::Write as _;
+use std::fs::Permissions;
 use std::io::Write as _;
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Ends the output of a block.
 const MARK: &str = "=== end of block ===";
-/// How long all blocks may take, in seconds: each waits for what takes milliseconds.
-const WITHIN_S: u32 = 120;
+/// How long all blocks may take, in seconds: starting Kafka and Cassandra is the most of it, on a busy machine.
+const WITHIN_S: u32 = 300;
+/// The place of the set of outside parts that the README starts and stops, among those of all tests.
+const SERVICES: u16 = 8;
 
 /// A command block and what it must print.
 #[derive(Debug)]
@@ -47,7 +51,13 @@ fn examples(document: &str) -> Vec<Example> {
 /// Runs all blocks in one shell; gives what each has printed.
 fn run(examples: &[Example]) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a temporary directory");
-    std::os::unix::fs::symlink(binary(), folder.path().join("readmark")).expect("a link to readmark");
+    let services = Services::own(SERVICES);
+    // What names the set of parts to `scripts/services` is no configuration of readmark.
+    let names = services.variables().map(|(name, _)| name).join(" ");
+    let program = format!("#!/bin/sh\nunset {names}\nexec '{}' \"$@\"\n", binary().display());
+    let file = folder.path().join("readmark");
+    std::fs::write(&file, program).expect("a program can be written");
+    std::fs::set_permissions(&file, Permissions::from_mode(0o755)).expect("it can be run");
     let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap_or_default());
     let mut script = "set -e -o pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || :' EXIT\n".to_owned();
     for example in examples {
@@ -61,6 +71,8 @@ fn run(examples: &[Example]) -> Vec<String> {
         .args(["--kill-after=5", &WITHIN_S.to_string(), "bash", "-s"])
         .env("PATH", path)
         .env("TMPDIR", folder.path())
+        .envs(services.variables())
+        .current_dir(repository())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -128,10 +140,14 @@ fn lines(text: &str) -> Vec<String> {
     text.trim().lines().map(|line| steady_text(line.trim_end())).collect()
 }
 
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
 #[test]
 fn every_command_prints_what_is_shown() {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
-    let examples = examples(&std::fs::read_to_string(readme).expect("the README can be read"));
+    let readme = std::fs::read_to_string(repository().join("README.md"));
+    let examples = examples(&readme.expect("the README can be read"));
     assert!(examples.len() > 5, "the README has commands to run: {}", examples.len());
     let printed = run(&examples);
     for (example, printed) in examples.iter().zip(printed) {

@@ -5,7 +5,7 @@ use jsonwebtoken::{Algorithm, DecodingKey};
 use std::path::{Path, PathBuf};
 
 /// Shortest secret that is not warned about: HS256 is as strong as its key, up to 256 bits.
-const GOOD_SECRET_BYTES: usize = 32;
+pub const GOOD_SECRET_BYTES: usize = 32;
 
 /// Why there are no keys to check or sign tokens with.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +59,7 @@ pub fn read_secret(path: &Path) -> Result<Vec<u8>, KeyError> {
         return Err(KeyError::EmptySecret.in_file(path));
     }
     if secret.len() < GOOD_SECRET_BYTES {
-        tracing::warn!(path = %path.display(), bytes = secret.len(), "the secret of tokens is short: use at least 32 bytes");
+        tracing::warn!(path = %path.display(), bytes = secret.len(), "the secret of tokens is short: use at least {GOOD_SECRET_BYTES} bytes");
     }
     Ok(secret)
 }

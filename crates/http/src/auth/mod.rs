@@ -4,6 +4,6 @@ mod keys;
 mod token;
 mod verifier;
 
-pub use keys::{KeyError, read_secret};
+pub use keys::{GOOD_SECRET_BYTES, KeyError, read_secret};
 pub use token::{Claims, Scope, sign};
 pub use verifier::{AuthError, Caller, Verifier};

@@ -73,7 +73,8 @@ fn replicas(topic: &MetadataTopic) -> Vec<Vec<i32>> {
     partitions.into_iter().map(|(_, replicas)| replicas).collect()
 }
 
-fn all<C: ClientContext>(
+/// Asks the cluster for all that it has, within the time for an answer.
+pub(super) fn all<C: ClientContext>(
     client: &Client<C>,
     words: &Words,
     options: &KafkaLogOptions,

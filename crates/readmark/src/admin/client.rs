@@ -1,5 +1,6 @@
 use super::lines::Line;
 use crate::exit::Failure;
+use crate::http_get::{Answer, http_get};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -18,9 +19,9 @@ pub(crate) async fn is_served(socket: &Path) -> bool {
 
 /// Asks the running process.
 pub(crate) async fn get(socket: &Path, path_and_query: &str) -> Result<Vec<u8>, Failure> {
-    let request = Request::get(path_and_query).header("host", "readmark").body(Full::default());
-    let answer = request_on(socket, request.map_err(Failure::failed)?).await?.into_body();
-    Ok(answer.collect().await.map_err(Failure::failed)?.to_bytes().to_vec())
+    let Answer { status, body } =
+        http_get(connect(socket).await?, path_and_query).await.map_err(Failure::failed)?;
+    if status == StatusCode::OK { Ok(body.into_bytes()) } else { Err(Failure::failed(body)) }
 }
 
 async fn connect(socket: &Path) -> Result<UnixStream, Failure> {
@@ -66,22 +67,19 @@ pub(crate) async fn follow<P: DeserializeOwned, E: DeserializeOwned>(
     }
 }
 
+/// Sends one request on a connection of its own.
 async fn send(socket: &Path, path: &str, body: &impl Serialize) -> Result<Response<Incoming>, Failure> {
     let body = serde_json::to_vec(body).map_err(Failure::failed)?;
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(connect(socket).await?))
+            .await
+            .map_err(Failure::failed)?;
+    tokio::spawn(connection);
     let request = Request::post(path)
         .header("host", "readmark")
         .header("content-type", "application/json")
         .body(Full::new(Bytes::from(body)))
         .map_err(Failure::failed)?;
-    request_on(socket, request).await
-}
-
-/// Sends one request on a connection of its own.
-async fn request_on(socket: &Path, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Failure> {
-    let stream = TokioIo::new(connect(socket).await?);
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(stream).await.map_err(Failure::failed)?;
-    tokio::spawn(connection);
     let response = sender.send_request(request).await.map_err(Failure::failed)?;
     if response.status() == StatusCode::OK {
         return Ok(response);

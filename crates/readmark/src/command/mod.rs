@@ -2,6 +2,7 @@
 
 mod config;
 pub(crate) mod dead_letters;
+mod doctor;
 pub(crate) mod inspect;
 pub(crate) mod replay;
 mod serve;
@@ -23,6 +24,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::DeadLetters(command) => dead_letters::run(&command),
         Command::Inspect(inspect) => inspect::run(inspect),
         Command::Config(config) => config::run(config),
+        Command::Doctor(output) => doctor::run(&output),
     }
 }
 

@@ -4,16 +4,17 @@ use super::runtime;
 use crate::cli::{Format, Setup};
 use crate::config::{Config, LogKind, StoreKind, load};
 use crate::exit::{Exit, Failure};
+use crate::parts::remedy;
 use crate::print;
 use readmark_log::kafka::{
-    KafkaLogOptions, Remedy, TopicReport, TopicSizing, check_topics, count_brokers, setup_topics,
+    Remedy, TopicPlan, TopicReport, TopicSizing, check_topics, count_brokers, setup_topics,
 };
 use readmark_runtime::clock::{Clock, SystemClock};
 use readmark_store::cql::Schema;
 use serde::Serialize;
 
 /// Copies of a topic where nothing is configured: one broker may then be lost without losing a fact.
-const REPLICATION: u16 = 3;
+pub(super) const REPLICATION: u16 = 3;
 
 /// What was found and done.
 #[derive(Debug, Serialize)]
@@ -62,35 +63,38 @@ async fn set_up(config: &Config, dry_run: bool) -> Result<Report, Failure> {
 
 async fn topics(config: &Config, dry_run: bool) -> Result<TopicReport, Failure> {
     let options = config.log.kafka(None)?;
-    let sizing = TopicSizing {
-        partitions: config.log.partitions,
-        replication: u32::from(replication(config, &options).await?),
-        keep_acks_ms: config.rules().retention.keep_ms,
-    };
-    let plans = sizing.plans();
-    let report =
-        if dry_run { check_topics(&options, &plans).await } else { setup_topics(&options, &plans).await };
-    report.map_err(Failure::failed)
-}
-
-async fn replication(config: &Config, options: &KafkaLogOptions) -> Result<u16, Failure> {
-    if let Some(replication) = config.log.replication {
-        return Ok(replication);
-    }
-    let brokers = count_brokers(options).await.map_err(Failure::failed)?;
-    let replication = u16::try_from(brokers).unwrap_or(u16::MAX).clamp(1, REPLICATION);
-    if replication < REPLICATION {
+    let brokers = count_brokers(&options).await.map_err(|error| remedy::log_failure(&error))?;
+    let replication = replication(config, brokers);
+    if config.log.replication.is_none() && replication < REPLICATION {
         eprintln!(
             "the cluster has {brokers} broker(s), so topics get {replication} copies: for trials, not for production"
         );
     }
-    Ok(replication)
+    let plans = plans(config, brokers);
+    let report =
+        if dry_run { check_topics(&options, &plans).await } else { setup_topics(&options, &plans).await };
+    report.map_err(|error| remedy::log_failure(&error))
+}
+
+/// What the topics are to be like.
+pub(super) fn plans(config: &Config, brokers: usize) -> Vec<TopicPlan> {
+    let sizing = TopicSizing {
+        partitions: config.log.partitions,
+        replication: u32::from(replication(config, brokers)),
+        keep_acks_ms: config.rules().retention.keep_ms,
+    };
+    sizing.plans()
+}
+
+fn replication(config: &Config, brokers: usize) -> u16 {
+    let possible = u16::try_from(brokers).unwrap_or(u16::MAX).clamp(1, REPLICATION);
+    config.log.replication.unwrap_or(possible)
 }
 
 async fn tables(config: &Config, dry_run: bool) -> Result<Tables, Failure> {
     let cql = config.store.cql()?;
     let keyspace = cql.keyspace.clone();
-    let schema = Schema::connect(cql).await.map_err(Failure::failed)?;
+    let schema = Schema::connect(cql).await.map_err(|error| remedy::store_failure(config, &error))?;
     if dry_run {
         let from = schema.version().await.map_err(Failure::failed)?;
         let pending = schema.pending().await.map_err(Failure::failed)?;

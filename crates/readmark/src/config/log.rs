@@ -180,6 +180,7 @@ impl LogSection {
         set("ssl.key.location", path(&self.security_key_file));
         let mut options = KafkaLogOptions::new(self.brokers.joined(), &self.topic_prefix);
         options.settings = settings;
+        options.partitions = Some(self.partitions);
         options.instance_id = instance_id;
         Ok(options)
     }

@@ -1,6 +1,6 @@
 //! The hot state, which is not opened until a role needs it.
 
-use super::Now;
+use super::{Now, remedy};
 use crate::config::{Config, HotKind};
 use crate::exit::Failure;
 use readmark_hot::HotState;
@@ -14,7 +14,7 @@ pub(super) async fn open_hot(config: &Config, now: Now) -> Result<Arc<dyn HotSta
         HotKind::Memory => Ok(Arc::new(MemoryHot::with_random_epochs(now))),
         HotKind::Redis => {
             let options = config.hot.redis(&config.log.topic_prefix)?;
-            Ok(Arc::new(RedisHot::open(&options).await.map_err(Failure::failed)?))
+            Ok(Arc::new(RedisHot::open(&options).await.map_err(|error| remedy::hot_failure(&error))?))
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod embedded;
 mod hot;
+pub(crate) mod remedy;
 mod secret;
 
 use crate::config::{Config, LogKind, StoreKind};
@@ -60,7 +61,7 @@ impl Parts {
             _ => {
                 let instance_id = config.log.instance_id.clone().or(instance_id);
                 let options = config.log.kafka(instance_id)?;
-                LogPart::Kafka(KafkaLog::open(options).await.map_err(Failure::failed)?)
+                LogPart::Kafka(KafkaLog::open(options).await.map_err(|error| remedy::log_failure(&error))?)
             }
         };
         let store = match (config.store.kind, &data_dir) {
@@ -71,7 +72,8 @@ impl Parts {
                 StorePart::Embedded(open_store(dir, config, now).await?)
             }
             _ => {
-                let store = CqlStore::open(&config.store.cql()?, now).await.map_err(Failure::failed)?;
+                let opened = CqlStore::open(&config.store.cql()?, now).await;
+                let store = opened.map_err(|error| remedy::store_failure(config, &error))?;
                 StorePart::Cql(Arc::new(store))
             }
         };

@@ -44,7 +44,7 @@ mod value;
 
 pub use config::{ClientCertificate, CqlConfig, Credentials, Dialect, TlsFiles};
 pub use expiry::{LATEST_EXPIRY, expire_days_max};
-pub use schema::{Migrated, Schema};
+pub use schema::{FoundKeyspace, Migrated, Schema};
 
 use crate::error::StoreError;
 use crate::memory::Now;

@@ -5,7 +5,10 @@
 //! a dropped column hides every small timestamp of the new one.
 
 mod lock;
+mod look;
 mod tables;
+
+pub use look::FoundKeyspace;
 
 use super::config::{CqlConfig, Dialect};
 use super::connect::{connect, dialect};
