@@ -84,8 +84,7 @@ pub trait EventLog: Send + Sync + 'static {
 /// What a consumer hands over.
 #[derive(Debug)]
 pub enum PolledEvent {
-    /// These partitions are now this consumer's, in addition. None at all: its share is empty, since there are more
-    /// members than partitions, or those that it is to have must be given back first.
+    /// These partitions are now this consumer's, in addition.
     Assigned(Vec<TopicPartition>),
     /// Records, ascending per partition.
     Records(Vec<Record>),

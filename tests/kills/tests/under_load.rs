@@ -12,10 +12,12 @@ use std::time::Duration;
 const SIZE: LoadSize = LoadSize { conversations: 6, users: 16, steps: 120 };
 /// A kill comes this many milliseconds after the server was ready.
 const PAUSE_MS: std::ops::Range<u64> = 10..700;
+/// The same on full parts, where a process must join its groups before anything moves.
+const PAUSE_ON_FULL_PARTS_MS: std::ops::Range<u64> = 1_500..3_000;
 /// Pauses that must have begun before the load may end; the kill of the last one may find it ended.
 const LEAST_KILLS: usize = 8;
 
-async fn exact_after_kills(options: Options, seed: u64) {
+async fn exact_after_kills(options: Options, pause_ms: std::ops::Range<u64>, seed: u64) {
     println!("seed {seed}");
     let server = Server::start(options).await;
     let mut rng = StdRng::seed_from_u64(seed);
@@ -30,7 +32,7 @@ async fn exact_after_kills(options: Options, seed: u64) {
     };
     let pause = || {
         begun.fetch_add(1, Ordering::SeqCst);
-        Duration::from_millis(rng.random_range(PAUSE_MS))
+        Duration::from_millis(rng.random_range(pause_ms.clone()))
     };
     let kills = while_killing(&server, pause, work).await;
     println!("{kills} kills");
@@ -45,12 +47,12 @@ async fn exact_after_kills(options: Options, seed: u64) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn first_seed() {
-    exact_after_kills(Options::default(), 11).await;
+    exact_after_kills(Options::default(), PAUSE_MS, 11).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn second_seed() {
-    exact_after_kills(Options::default(), 12).await;
+    exact_after_kills(Options::default(), PAUSE_MS, 12).await;
 }
 
 /// `READMARK_SEED` replays a failure, or tries another order of things.
@@ -58,10 +60,10 @@ async fn second_seed() {
 async fn seed_of_choice() {
     let given = std::env::var("READMARK_SEED").ok();
     let seed = given.map_or(13, |seed| seed.parse().expect("READMARK_SEED is a number"));
-    exact_after_kills(Options::default(), seed).await;
+    exact_after_kills(Options::default(), PAUSE_MS, seed).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn on_full_parts() {
-    exact_after_kills(Options::full(), 14).await;
+    exact_after_kills(Options::full(), PAUSE_ON_FULL_PARTS_MS, 14).await;
 }

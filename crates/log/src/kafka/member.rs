@@ -49,7 +49,7 @@ impl ClientContext for Membership {
 impl ConsumerContext for Membership {
     fn pre_rebalance(&self, consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
         match rebalance {
-            // Empty ones are normal: they add nothing, or are the whole share.
+            // Empty ones are normal: they add nothing.
             Rebalance::Assign(added) => self.handover.assigned(self.names.partitions(added)),
             Rebalance::Revoke(revoked) => self.revoke(consumer, self.names.partitions(revoked)),
             Rebalance::Error(error) => self.words.note(&error.to_string()),
