@@ -2,6 +2,7 @@
 //! as if everything crashed now.
 
 use crate::log::Stored;
+use crate::notified;
 use crate::told::now;
 use crate::world::World;
 use readmark_domain::counting::{Message, MessageFlags, Roster};
@@ -11,7 +12,7 @@ use readmark_domain::invariant::OffsetAfterDurable;
 use readmark_domain::register::{Latest, Presence, Switch};
 use readmark_domain::time::{Order, TimeMs};
 use readmark_domain::verdict::Retention;
-use readmark_events::{Topic, decode};
+use readmark_events::{ConversationChanged, ReadChanged, Topic, decode};
 use readmark_log::{Offset, TopicPartition};
 use readmark_store::{
     ConversationStore, MemberStore, MessageStore, ReadArrayStore, UserConversation, UserStore,
@@ -71,7 +72,15 @@ fn undone(world: &World, group: &str, stored: &Stored) -> Option<String> {
             Ok(fact) => look.mark(&fact),
             Err(error) => Err(format!("no dead letter: {error}")),
         },
-        (Topic::ConversationChanged | Topic::ReadChanged | Topic::DeadLetters, _) => Ok(()),
+        (Topic::ConversationChanged, _) => match decode::<ConversationChanged>(key, &record.payload) {
+            Ok(changed) => notified::conversation_changed(world, stored.no, &changed),
+            Err(error) => Err(format!("no dead letter: {error}")),
+        },
+        (Topic::ReadChanged, _) => match decode::<ReadChanged>(key, &record.payload) {
+            Ok(changed) => notified::read_changed(world, &changed),
+            Err(error) => Err(format!("no dead letter: {error}")),
+        },
+        (Topic::DeadLetters, _) => Ok(()),
     };
     held.err()
         .map(|why| format!("{} {}: {why}", record.position.offset, String::from_utf8_lossy(&record.payload)))

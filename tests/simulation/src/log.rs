@@ -61,6 +61,8 @@ pub struct LogState {
     pub behind_percent: u64,
     /// What was told so far.
     pub told: Told,
+    /// Offsets of the oldest records kept.
+    starts: BTreeMap<TopicPartition, Offset>,
 }
 
 impl LogState {
@@ -106,7 +108,19 @@ impl LogState {
         self.records.get(&partition).map_or(0, |records| records.len() as u64)
     }
 
-    /// Records of one partition, `from .. to`.
+    /// Offset of the oldest record kept.
+    #[must_use]
+    pub fn start_of(&self, partition: TopicPartition) -> Offset {
+        self.starts.get(&partition).copied().unwrap_or(0)
+    }
+
+    /// Retention takes the oldest records of a partition, some or all.
+    pub fn expire(&mut self, partition: TopicPartition, rng: &mut Rng) {
+        let (start, end) = (self.start_of(partition), self.end(partition));
+        self.starts.insert(partition, rng.within(start, end));
+    }
+
+    /// Records of one partition, `from .. to`, also those that are expired.
     #[must_use]
     pub fn slice(&self, partition: TopicPartition, from: Offset, to: Offset) -> Vec<Stored> {
         let index = |offset: Offset| usize::try_from(offset).unwrap_or(usize::MAX);
@@ -290,12 +304,13 @@ impl LogState {
             if group.owners.get(at) != Some(&id) {
                 continue;
             }
+            let start = self.starts.get(at).copied().unwrap_or(0);
             let mut position = group.committed.get(at).copied().unwrap_or(0);
             if position > 0 && rng.chance(behind) {
                 position = position.saturating_sub(rng.within(1, 4));
                 group.committed.insert(*at, position);
             }
-            consumer.positions.insert(*at, position);
+            consumer.positions.insert(*at, position.max(start));
         }
         PolledEvent::Assigned(partitions)
     }

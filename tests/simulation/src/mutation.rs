@@ -26,11 +26,29 @@ pub enum Mutation {
     ReceiptedBeforeExpansion,
     /// conversation_read is told only when it raises what was told before.
     TellOnlyRaisedMarks,
+    /// The notifier's positions are stored when records are handed over, before anybody is told.
+    NotifierOffsetBeforeTold,
+    /// Who joins is told that, and not the whole conversation.
+    JoinedNotToldWhole,
+    /// Members of up to a second ago are told, though one has joined since.
+    MembersNotReadAgain,
+    /// A sender is told of its message as all are, and not that it is its own.
+    OwnNotTold,
+    /// Nobody is told that a conversation has become large.
+    LargeNotAnnounced,
+    /// What an answer asks to be counted is not counted.
+    NumbersNotCounted,
+    /// A state that is being rebuilt takes no facts meanwhile.
+    RebuildTakesNoFacts,
+    /// A state that was lost comes back under the same epoch.
+    EpochKept,
+    /// Records that retention took before the notifier had them are not missed.
+    LostRecordsNotMissed,
 }
 
 impl Mutation {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 20] = [
         Self::AnnounceOnlyNew,
         Self::NoLateMessageRule,
         Self::NoRecount,
@@ -42,5 +60,14 @@ impl Mutation {
         Self::RosterNotReadAgain,
         Self::ReceiptedBeforeExpansion,
         Self::TellOnlyRaisedMarks,
+        Self::NotifierOffsetBeforeTold,
+        Self::JoinedNotToldWhole,
+        Self::MembersNotReadAgain,
+        Self::OwnNotTold,
+        Self::LargeNotAnnounced,
+        Self::NumbersNotCounted,
+        Self::RebuildTakesNoFacts,
+        Self::EpochKept,
+        Self::LostRecordsNotMissed,
     ];
 }

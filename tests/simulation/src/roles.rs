@@ -4,13 +4,15 @@ use crate::tap::RoleKind;
 use prometheus::Registry;
 use readmark_aggregator::{Aggregator, AggregatorMetrics};
 use readmark_catalog::{Catalog, CatalogMetrics};
+use readmark_hot::HotState;
+use readmark_notifier::{Notifier, NotifierMetrics};
 use readmark_runtime::consume::consume;
 use readmark_runtime::metrics::SharedMetrics;
 use readmark_runtime::ports::{Ports, Rules};
 use readmark_runtime::role::RoleError;
 use readmark_watermark::{Watermark, WatermarkMetrics};
 use std::pin::Pin;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
 struct Metrics {
@@ -18,6 +20,7 @@ struct Metrics {
     catalog: CatalogMetrics,
     aggregator: AggregatorMetrics,
     watermark: WatermarkMetrics,
+    notifier: NotifierMetrics,
 }
 
 /// The roles' metrics, once per process: the simulation does not look at them.
@@ -30,6 +33,7 @@ fn metrics() -> Option<&'static Metrics> {
             catalog: CatalogMetrics::register(&registry)?,
             aggregator: AggregatorMetrics::register(&registry)?,
             watermark: WatermarkMetrics::register(&registry)?,
+            notifier: NotifierMetrics::register(&registry)?,
         })
     };
     METRICS.get_or_init(|| make().ok()).as_ref()
@@ -38,10 +42,11 @@ fn metrics() -> Option<&'static Metrics> {
 /// A role in its consumer loop.
 pub type RoleFuture = Pin<Box<dyn Future<Output = Result<(), RoleError>> + Send>>;
 
-/// A role in its consumer loop; `None` when its metrics can't be registered.
+/// A role in its consumer loop; `None` when its metrics can't be registered, or it is none.
 pub fn role_future(
     role: RoleKind,
     ports: Ports,
+    hot: Arc<dyn HotState>,
     rules: Rules,
     stop: CancellationToken,
 ) -> Option<RoleFuture> {
@@ -60,5 +65,10 @@ pub fn role_future(
             let mut role = Watermark::new(ports.clone(), rules.clone(), shared, metrics.watermark.clone());
             consume(&mut role, &ports, &rules, &stop).await
         }),
+        RoleKind::Notifier => Box::pin(async move {
+            let mut role = Notifier::new(ports.clone(), hot, &rules, shared, metrics.notifier.clone());
+            consume(&mut role, &ports, &rules, &stop).await
+        }),
+        RoleKind::Device => return None,
     })
 }

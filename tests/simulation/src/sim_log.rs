@@ -82,9 +82,13 @@ impl EventLog for SimLog {
         Ok(Box::new(SimConsumer { log, id, group: group.0.clone() }))
     }
 
-    async fn start_offset(&self, _: TopicPartition) -> Result<Offset, LogError> {
+    async fn start_offset(&self, partition: TopicPartition) -> Result<Offset, LogError> {
         self.world.gate(Ready::Now).await;
-        Ok(0)
+        self.fails("start_offset", "before")?;
+        if self.tap.mutation() == Some(Mutation::LostRecordsNotMissed) {
+            return Ok(0);
+        }
+        Ok(self.world.state().log.start_of(partition))
     }
 
     async fn end_offset(&self, partition: TopicPartition) -> Result<Offset, LogError> {
@@ -172,7 +176,7 @@ impl Consumer for SimConsumer {
         world.note(|| format!("consumer {} {} gets {}", self.id, self.group, shown(&event)));
         if let PolledEvent::Records(records) = &event {
             self.log.tap.handed(records);
-            if self.log.tap.mutation() == Some(Mutation::OffsetBeforeWork) {
+            if self.log.tap.stores_before_work() {
                 let next =
                     records.iter().map(|r| (r.position.partition, r.position.offset + 1)).collect::<Vec<_>>();
                 let _ = self.store(&next);

@@ -5,10 +5,13 @@ use crate::world::World;
 use futures::FutureExt;
 use readmark_domain::counting::Member;
 use readmark_domain::fact::AckFact;
+use readmark_domain::hot::Change;
 use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::register::{Switch, UserSwitches};
 use readmark_domain::time::TimeMs;
 use readmark_events::{Fact, ReadChanged, Topic, decode};
+use readmark_hot::memory::MemoryHot;
+use readmark_hot::{Held, HotState, UserChange};
 use readmark_log::{NewRecord, Record};
 use readmark_store::{Bucket, Raise, ReadArrayAdd, UserStore};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,11 +26,15 @@ pub enum RoleKind {
     Aggregator,
     /// Marks.
     Watermark,
+    /// What was applied, to hot states.
+    Notifier,
+    /// No role: a device that follows its user's stream.
+    Device,
 }
 
 impl RoleKind {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Catalog, Self::Aggregator, Self::Watermark];
+    /// The roles.
+    pub const ALL: [Self; 4] = [Self::Catalog, Self::Aggregator, Self::Watermark, Self::Notifier];
 }
 
 type Raises = Vec<(Uid, ConversationId, Raise)>;
@@ -121,7 +128,16 @@ impl Tap {
             | Mutation::OwnAfterHead
             | Mutation::ClaimedAfterLook
             | Mutation::RosterNotReadAgain
-            | Mutation::ReceiptedBeforeExpansion => false,
+            | Mutation::ReceiptedBeforeExpansion
+            | Mutation::NotifierOffsetBeforeTold
+            | Mutation::JoinedNotToldWhole
+            | Mutation::MembersNotReadAgain
+            | Mutation::OwnNotTold
+            | Mutation::LargeNotAnnounced
+            | Mutation::NumbersNotCounted
+            | Mutation::RebuildTakesNoFacts
+            | Mutation::EpochKept
+            | Mutation::LostRecordsNotMissed => false,
         }
     }
 
@@ -141,9 +157,40 @@ impl Tap {
         if self.mutation == Some(Mutation::RecountUpToHead) { Vec::new() } else { buckets }
     }
 
+    /// Are positions stored when records are handed over?
+    pub fn stores_before_work(&self) -> bool {
+        self.mutation == Some(Mutation::OffsetBeforeWork)
+            || self.is(RoleKind::Notifier, Mutation::NotifierOffsetBeforeTold)
+    }
+
+    /// A change as it reaches the hot state, if it does.
+    pub async fn told(&self, hot: &MemoryHot, told: &UserChange) -> Option<UserChange> {
+        let change = |change: Change| Some(UserChange { change: Arc::new(change), ..told.clone() });
+        let said = &told.change;
+        match self.mutation.filter(|_| self.role == RoleKind::Notifier) {
+            Some(Mutation::JoinedNotToldWhole) if said.presence.is_some() => {
+                change(Change { presence: said.presence, ..Change::default() })
+            }
+            Some(Mutation::OwnNotTold) if said.head > Seq::ZERO && said.presence.is_none() => {
+                change(Change { floor: Seq::ZERO, ..Change::clone(said) })
+            }
+            Some(Mutation::LargeNotAnnounced) if said.presence.is_none() => {
+                change(Change { is_large: false, ..Change::clone(said) })
+            }
+            Some(Mutation::RebuildTakesNoFacts)
+                if matches!(hot.picture(told.uid, None).await, Ok(Held::Incomplete)) =>
+            {
+                None
+            }
+            _ => Some(told.clone()),
+        }
+    }
+
     /// A roster as the task gets it.
     pub fn members(&self, id: &ConversationId, members: Vec<Member>) -> Vec<Member> {
-        if self.is(RoleKind::Aggregator, Mutation::RosterNotReadAgain) {
+        if self.is(RoleKind::Aggregator, Mutation::RosterNotReadAgain)
+            || self.is(RoleKind::Notifier, Mutation::MembersNotReadAgain)
+        {
             let now_ms = self.world.elapsed_ms();
             let mut state = self.state();
             let (read_at_ms, known) = state.rosters.entry(id.clone()).or_insert((now_ms, members.clone()));

@@ -3,10 +3,15 @@
 //! Every port call waits at a gate, before it takes effect, until the scheduler lets it pass. So between any
 //! two calls a role can be dropped, overtaken or delayed.
 
+use crate::device::Device;
 use crate::log::LogState;
+use crate::mutation::Mutation;
 use crate::rng::Rng;
-use readmark_domain::id::{ConversationId, Seq};
+use crate::run::Options;
+use readmark_domain::hot::{Entry, Epoch};
+use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_domain::time::TimeMs;
+use readmark_hot::memory::MemoryHot;
 use readmark_runtime::ports::Rules;
 use readmark_store::memory::MemoryStore;
 use std::collections::BTreeMap;
@@ -64,6 +69,10 @@ pub struct State {
     pub trace: Option<Vec<String>>,
     /// The log.
     pub log: LogState,
+    /// Devices.
+    pub devices: Vec<Device>,
+    /// Every entry that a device was given, by user, epoch and version.
+    pub given: BTreeMap<(Uid, Epoch, u64), Entry>,
 }
 
 /// The shared parts.
@@ -76,6 +85,8 @@ pub struct World {
     pub sent: BTreeMap<(ConversationId, Seq), TimeMs>,
     /// The store behind all simulated stores.
     pub truth: Arc<MemoryStore>,
+    /// The hot state behind all simulated ones.
+    pub hot: MemoryHot,
 }
 
 impl World {
@@ -86,11 +97,15 @@ impl World {
         log: LogState,
         rules: Rules,
         sent: BTreeMap<(ConversationId, Seq), TimeMs>,
-        traced: bool,
+        devices: Vec<Device>,
+        Options { mutation, traced, .. }: Options,
     ) -> Arc<Self> {
         let now_ms = Arc::new(AtomicU64::new(0));
         let clock = now_ms.clone();
         let now = Arc::new(move || TimeMs::saturating(START_MS + clock.load(Ordering::Relaxed)));
+        let (epochs, kept) = (AtomicU64::new(1), mutation == Some(Mutation::EpochKept));
+        let draw =
+            Arc::new(move || u128::from(if kept { 1 } else { epochs.fetch_add(1, Ordering::Relaxed) }));
         let state = State {
             rng,
             calls: BTreeMap::new(),
@@ -100,13 +115,16 @@ impl World {
             violations: Vec::new(),
             trace: traced.then(Vec::new),
             log,
+            devices,
+            given: BTreeMap::new(),
         };
         Arc::new(Self {
             now_ms,
             rules,
             sent,
             state: Mutex::new(state),
-            truth: Arc::new(MemoryStore::new(now)),
+            truth: Arc::new(MemoryStore::new(now.clone())),
+            hot: MemoryHot::new(now, draw),
         })
     }
 

@@ -1,24 +1,26 @@
 //! One simulation: the scheduler decides who goes on, what crashes and when time moves.
 
+mod mishaps;
+mod tasks;
+
 use crate::check::{check, check_letters};
-use crate::clock::SimClock;
 use crate::commits::RETENTION;
+use crate::device::Device;
 use crate::history::History;
 use crate::log::LogState;
 use crate::mutation::Mutation;
 use crate::oracle::Truth;
 use crate::rng::Rng;
-use crate::roles::{RoleFuture, role_future};
-use crate::sim_log::SimLog;
-use crate::store::SimStore;
-use crate::tap::{RoleKind, Tap};
-use crate::world::{Ready, State, TaskId, World};
+use crate::roles::RoleFuture;
+use crate::shown::{self, check_streams, streams};
+use crate::tap::RoleKind;
+use crate::world::{Ready, TaskId, World};
+use readmark_domain::id::Uid;
 use readmark_events::Topic;
 use readmark_log::{NewRecord, Position};
-use readmark_runtime::ports::{Ports, Rules};
+use readmark_runtime::ports::Rules;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 use tokio_util::sync::CancellationToken;
 
 /// Steps with faults, at most.
@@ -31,6 +33,8 @@ const REST_STEPS: u64 = 150_000;
 const IDLE_MOVES: u64 = 60;
 /// How far time may move in the wild part of a run whose parked records must all find their messages.
 const PATIENT_MS: u64 = 20_000;
+/// Users in a history, at most.
+const USERS: u64 = 6;
 /// Past the time that a record may be parked.
 const OVERDUE_MS: u64 = 31_000;
 
@@ -63,6 +67,8 @@ pub struct Outcome {
 struct Task {
     id: TaskId,
     role: RoleKind,
+    /// Which device it syncs.
+    device: Option<usize>,
     future: RoleFuture,
     stop: CancellationToken,
     /// Port calls left to a zombie; `None` for a living member.
@@ -76,7 +82,15 @@ struct Wildness {
     disturb_permille: u64,
     feed_permille: u64,
     /// Members of each group.
-    members: [u64; 3],
+    members: [u64; 4],
+    /// Of 1,000 steps, how many begin a sync of a device.
+    sync_permille: u64,
+    /// Of 10,000 steps, in how many the hot state loses something.
+    hot_loss_per_10_000: u64,
+    /// Does a conversation become large on the way?
+    grows: bool,
+    /// Does retention take records that the notifier may not have had?
+    expires: bool,
 }
 
 struct Run {
@@ -95,6 +109,8 @@ struct Run {
     crashes: u64,
     /// A member that is slow until this step.
     slow: Option<(TaskId, u64)>,
+    /// Since it came to rest every device has begun a sync.
+    are_synced: bool,
 }
 
 /// Runs one seed.
@@ -106,7 +122,11 @@ pub fn run(options: Options) -> Outcome {
     let wildness = Wildness {
         disturb_permille: rng.pick(&[0, 3, 10, 25, 60]),
         feed_permille: rng.pick(&[20, 60, 150, 400]),
-        members: [0; 3].map(|_| if rng.chance(25) { 2 } else { 1 }),
+        members: [0; 4].map(|_| if rng.chance(25) { 2 } else { 1 }),
+        sync_permille: rng.pick(&[5, 20, 60]),
+        hot_loss_per_10_000: rng.pick(&[0, 0, 10, 40]),
+        grows: rng.chance(15),
+        expires: rng.chance(15),
     };
     let rules = Rules {
         prefix: "sim".to_owned(),
@@ -114,7 +134,9 @@ pub fn run(options: Options) -> Outcome {
         retention: RETENTION,
         order_source: history.order_source,
     };
-    let world = World::new(rng, log, rules.clone(), history.sent(), options.traced);
+    // The first user has two.
+    let devices = (1..=USERS).chain([1]).filter_map(|n| Uid::new(n).ok()).map(Device::new).collect();
+    let world = World::new(rng, log, rules.clone(), history.sent(), devices, options);
     let mut run = Run {
         world,
         options,
@@ -128,6 +150,7 @@ pub fn run(options: Options) -> Outcome {
         steps: 0,
         crashes: 0,
         slow: None,
+        are_synced: false,
     };
     run.whole();
     let world = run.world.clone();
@@ -165,8 +188,11 @@ impl Run {
             for number in numbers {
                 self.feed(number);
             }
+            let streams = streams(&self.world);
             if self.rest() {
                 self.examine(&excused);
+                let truth = Truth::of(&self.history, self.world.now());
+                check_streams(&self.world, &truth, &streams);
             }
         }
     }
@@ -174,6 +200,7 @@ impl Run {
     fn examine(&self, excused: &[Position]) {
         let truth = Truth::of(&self.history, self.world.now());
         check(&self.world, &truth, self.history.default_receipts);
+        shown::check(&self.world, &truth);
         check_letters(&self.world, &truth, &self.positions, excused);
     }
 
@@ -225,6 +252,10 @@ impl Run {
             } else if self.disturbed() {
                 self.disturb();
                 self.keep_members();
+            } else if self.syncs() {
+                self.start_sync();
+            } else if self.mishap() {
+                self.keep_members();
             } else if self.slowed() {
                 self.slow_down();
             } else if !self.jumped() && !self.step() {
@@ -240,28 +271,6 @@ impl Run {
         state.note(self.world.elapsed_ms(), || "to rest".to_owned());
     }
 
-    fn disturbed(&self) -> bool {
-        self.crashes < CRASHES && self.world.state().rng.below(1_000) < self.wildness.disturb_permille
-    }
-
-    fn slowed(&self) -> bool {
-        self.slow.is_none_or(|(_, until)| self.steps >= until) && self.world.state().rng.below(1_000) < 8
-    }
-
-    /// A member is slow for a while: none of its calls passes.
-    fn slow_down(&mut self) {
-        if self.tasks.is_empty() {
-            return;
-        }
-        let (at, steps) = {
-            let rng = &mut self.world.state().rng;
-            (rng.index(self.tasks.len()), rng.pick(&[20, 80, 250, 600]))
-        };
-        let id = self.tasks[at].id;
-        self.world.note(|| format!("task {id} is slow for {steps} steps"));
-        self.slow = Some((id, self.steps + steps));
-    }
-
     /// Moves time on its own now and then.
     fn jumped(&self) -> bool {
         let mut state = self.world.state();
@@ -273,90 +282,6 @@ impl Run {
         drop(state);
         self.world.advance_ms(ms);
         true
-    }
-
-    /// Crashes a member, cuts it off, stops it, or takes partitions from it.
-    fn disturb(&mut self) {
-        if self.tasks.is_empty() {
-            return;
-        }
-        self.crashes += 1;
-        let (at, roll, calls) = {
-            let rng = &mut self.world.state().rng;
-            (rng.index(self.tasks.len()), rng.below(100), rng.within(1, 25))
-        };
-        let (id, role) = (self.tasks[at].id, self.tasks[at].role);
-        match roll {
-            0..40 => {
-                self.world.note(|| format!("CRASH of task {id} {role:?}"));
-                self.drop_task(at);
-            }
-            40..75 => {
-                self.world.note(|| format!("task {id} {role:?} is cut off for {calls} calls"));
-                self.tasks[at].zombie_calls = Some(calls);
-                self.world.state().log.make_zombie(id);
-            }
-            75..83 => {
-                self.world.note(|| format!("task {id} {role:?} is stopped"));
-                self.tasks[at].stop.cancel();
-            }
-            _ => {
-                self.world.note(|| format!("task {id} {role:?} loses partitions"));
-                let mut state = self.world.state();
-                let State { log, rng, .. } = &mut *state;
-                log.lose(id, rng, 60);
-            }
-        }
-    }
-
-    fn drop_task(&mut self, at: usize) {
-        drop(self.tasks.swap_remove(at));
-    }
-
-    /// Starts members until every group has as many as it should.
-    fn keep_members(&mut self) {
-        for (index, role) in RoleKind::ALL.into_iter().enumerate() {
-            let alive =
-                |task: &&Task| task.role == role && task.zombie_calls.is_none() && !task.stop.is_cancelled();
-            let missing =
-                self.wildness.members[index].saturating_sub(self.tasks.iter().filter(alive).count() as u64);
-            for _ in 0..missing {
-                self.start(role);
-            }
-        }
-    }
-
-    fn start(&mut self, role: RoleKind) {
-        let id = self.next_task;
-        self.next_task += 1;
-        let tap = Arc::new(Tap::new(self.world.clone(), role, self.options.mutation));
-        let ports = Ports {
-            log: Arc::new(SimLog::new(self.world.clone(), tap.clone())),
-            store: Arc::new(SimStore::new(self.world.clone(), tap.clone())),
-            clock: Arc::new(SimClock(self.world.clone())),
-        };
-        let stop = CancellationToken::new();
-        let Some(future) = role_future(role, ports, self.rules.clone(), stop.clone()) else {
-            self.world.violation("metrics can't be registered".to_owned());
-            return;
-        };
-        self.tasks.push(Task { id, role, future, stop, zombie_calls: None });
-        self.world.note(|| format!("task {id} {role:?} starts"));
-        self.poll(self.tasks.len() - 1);
-    }
-
-    fn poll(&mut self, at: usize) {
-        let task = &mut self.tasks[at];
-        let (id, role) = (task.id, task.role);
-        self.world.state().current = id;
-        let polled = task.future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-        match polled {
-            Poll::Pending => return,
-            Poll::Ready(Ok(())) => self.world.note(|| format!("task {id} {role:?} has stopped")),
-            Poll::Ready(Err(error)) => self.world.violation(format!("{role:?} gives up: {error}")),
-        }
-        self.drop_task(at);
-        self.world.state().current = 0;
     }
 
     /// Lets one port call pass; `false` when none may.
@@ -423,7 +348,7 @@ impl Run {
 
     /// Without faults, until nothing is left to do; `false` when that does not end.
     fn rest(&mut self) -> bool {
-        self.slow = None;
+        (self.slow, self.are_synced) = (None, false);
         while let Some(at) = self.tasks.iter().position(|task| task.zombie_calls.is_some()) {
             self.drop_task(at);
         }
@@ -436,7 +361,12 @@ impl Run {
             }
             self.keep_members();
             if self.is_settled() {
-                return true;
+                if self.are_synced {
+                    return true;
+                }
+                self.are_synced = true;
+                self.sync_all();
+                continue;
             }
             let progress = self.progress();
             idle = if progress == known { idle + 1 } else { 0 };
