@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(outbox.take_due(1_199), []);
         assert_eq!(outbox.take_due(1_200), [Parcel::Mark(id("a"), seq(3))]);
         let acks = Parcel::Acks(id("b"), vec![(seq(7), Uid::new(1).ok())]);
-        assert_eq!(outbox.take_due(1_300), [acks.clone()]);
+        assert_eq!(outbox.take_due(1_300), std::slice::from_ref(&acks));
         assert!(outbox.is_empty());
         outbox.put_back(acks, 2_000);
         outbox.ack(id("b"), seq(8), None, 2_100);

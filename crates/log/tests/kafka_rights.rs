@@ -295,6 +295,8 @@ async fn a_wrong_address_or_port_is_said_clearly_and_soon() {
     let at = |brokers: &str| KafkaLogOptions::new(brokers, "nowhere");
     // Nobody listens at port 1.
     contains_all(&vain(at("127.0.0.1:1")).await, &["127.0.0.1:1", "Connection refused"]);
+    let error = check_topics(&at("127.0.0.1:1"), &[]).await.unwrap_err();
+    contains_all(&error.to_string(), &["127.0.0.1:1", "Connection refused"]);
     contains_all(&vain(at("kafka.invalid:9092")).await, &["Failed to resolve 'kafka.invalid:9092'"]);
     contains_all(
         &vain(at(&no_kafka(b"HTTP/1.1 400 Bad Request\r\n\r\n"))).await,

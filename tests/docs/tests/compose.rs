@@ -26,9 +26,11 @@ fn variables(service: &Value) -> BTreeMap<String, String> {
 
 /// What follows `--roles`; nothing where no role is served.
 fn roles(service: &Value) -> Vec<String> {
-    let command: Vec<String> = match &service["command"] {
-        Value::Null => Vec::new(),
-        command => serde_yaml_ng::from_value(command.clone()).expect("a command in words"),
+    let command = &service["command"];
+    let command: Vec<String> = if command.is_null() {
+        Vec::new()
+    } else {
+        serde_yaml_ng::from_value(command.clone()).expect("a command in words")
     };
     let mut words = command.iter().skip_while(|word| *word != "--roles");
     let roles = words.nth(1).map_or("", String::as_str);

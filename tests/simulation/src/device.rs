@@ -14,6 +14,9 @@ use readmark_sync::{SyncError, apply_until_counted, count_missing, fill, whole_c
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// A message, and its tally as it is answered: version, N and M.
+type AskedTally = ((ConversationId, Seq), (TallyVersion, u32, u32));
+
 /// Calls of one sync, at most: a rebuild that another one began is waited for until its lease ends.
 const CALLS: u32 = 400;
 /// Between two looks at a rebuild of somebody else.
@@ -257,7 +260,7 @@ impl Syncing {
     }
 
     /// After a snapshot a sender asks for the tallies it shows.
-    fn ask_for_tallies(&self) -> Vec<((ConversationId, Seq), (TallyVersion, u32, u32))> {
+    fn ask_for_tallies(&self) -> Vec<AskedTally> {
         let (store, mut found) = (&self.world.truth, Vec::new());
         let sent: Vec<(ConversationId, Seq)> = self.world.sent.keys().cloned().collect();
         for (id, seq) in sent {
