@@ -21,8 +21,10 @@ impl Continuity {
         partition: TopicPartition,
     ) -> Result<Option<Position>, LogError> {
         let stored = retrier.run(|| log.committed(group, partition)).await?.unwrap_or(0);
-        self.next.insert(partition, stored);
-        self.gone_below_start(log, retrier, partition, stored).await
+        let gone = self.gone_below_start(log, retrier, partition, stored).await?;
+        // What is gone is noted once.
+        self.next.insert(partition, gone.map_or(stored, |start| start.offset));
+        Ok(gone)
     }
 
     /// Notes records that were handed over; where some are missing before them, looks whether they are gone.

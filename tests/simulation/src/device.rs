@@ -11,7 +11,7 @@ use readmark_hot::{Begun, Held, HotState, UserChange};
 use readmark_runtime::ports::Ports;
 use readmark_store::{ConversationStore, MemberStore, MessageStore, ReadArrayStore};
 use readmark_sync::{SyncError, apply_until_counted, count_missing, fill, whole_change};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A message, and its tally as it is answered: version, N and M.
@@ -54,13 +54,22 @@ pub struct Device {
     pub totals: (u64, u64),
     /// N/M of its own messages.
     pub tallies: BTreeMap<(ConversationId, Seq), (TallyVersion, u32, u32)>,
+    /// Those of them that it has last got by asking.
+    pub asked: BTreeSet<(ConversationId, Seq)>,
 }
 
 impl Device {
     /// One that has nothing yet.
     #[must_use]
     pub const fn new(uid: Uid) -> Self {
-        Self { uid, token: None, rows: BTreeMap::new(), totals: (0, 0), tallies: BTreeMap::new() }
+        Self {
+            uid,
+            token: None,
+            rows: BTreeMap::new(),
+            totals: (0, 0),
+            tallies: BTreeMap::new(),
+            asked: BTreeSet::new(),
+        }
     }
 
     fn snapshot(&mut self, picture: &Picture) {
@@ -92,7 +101,12 @@ impl Device {
                 row.muted = *muted;
             }
             News::MessageRead { conversation_id, seq, read, total, tally_version, .. } => {
-                self.tally((conversation_id.clone(), *seq), (*tally_version, *read, *total));
+                let of = (conversation_id.clone(), *seq);
+                let tally = (*tally_version, *read, *total);
+                if self.tallies.get(&of).is_none_or(|known| *known < tally) {
+                    self.asked.remove(&of);
+                }
+                self.tally(of, tally);
             }
         }
         match &entry.news {
@@ -225,7 +239,10 @@ impl Syncing {
         let device = &mut state.devices[self.number];
         device.snapshot(&picture);
         let is_sum = device.sums() == device.totals;
-        tallies.into_iter().for_each(|(of, tally)| device.tally(of, tally));
+        tallies.into_iter().for_each(|(of, tally)| {
+            device.asked.insert(of.clone());
+            device.tally(of, tally);
+        });
         drop(state);
         if !is_sum {
             self.world.violation(format!("RR-5: the total is not the sum: {picture:?}"));

@@ -77,7 +77,8 @@ fn each_row(
     if conversation(world, id).large || changed_no.is_some_and(|changed| changed > no) {
         return Ok(());
     }
-    for member in now(world.truth.members(id)).unwrap_or_default() {
+    let members = now(world.truth.members(id)).unwrap_or_default();
+    for member in members.into_iter().filter(|member| member.presence.is_some_and(Presence::is_present)) {
         if let Says::Row(row) = says(world, member.uid, id) {
             check(member.uid, &row)?;
         }

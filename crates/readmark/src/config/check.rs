@@ -21,6 +21,8 @@ const REQUESTS: RangeInclusive<u64> = 1..=32_768;
 const CACHE_MIB: RangeInclusive<u64> = 1..=65_536;
 /// What is held at once, requests or reads: far beyond what one process can serve.
 const AT_ONCE: RangeInclusive<u64> = 1..=1_000_000;
+/// Connections of one user: more devices nobody has.
+const PER_USER: RangeInclusive<u64> = 1..=1_000;
 /// Times of a request, in milliseconds: ten minutes at most.
 const WAIT_MS: RangeInclusive<u64> = 1..=600_000;
 
@@ -51,6 +53,8 @@ pub(super) const RANGES: &[Range] = &[
     range("http.user_requests_per_s", AT_ONCE, |c| c.http.user_requests_per_s.into()),
     range("http.user_burst", AT_ONCE, |c| c.http.user_burst.into()),
     range("http.drain_ms", WAIT_MS, |c| c.http.drain_ms),
+    range("gateway.max_connections", AT_ONCE, |c| c.gateway.max_connections as u64),
+    range("gateway.max_connections_per_user", PER_USER, |c| c.gateway.max_connections_per_user as u64),
     range("query.max_reads_in_flight", AT_ONCE, |c| c.query.max_reads_in_flight as u64),
 ];
 
