@@ -17,14 +17,15 @@ up: ## build readmark, start it on embedded parts, play an example, leave it run
 test: ## run every test: units, properties, simulation, conformance, scenarios, traces, kills, chaos, documents
 	@CARGO="$(CARGO)" scripts/test
 
+# The whole workspace is named, so that what is built here serves the tests too.
+DOCUMENTS = architecture cli compose configuration dead_letters links metrics
+
 check: ## formatting, lints, types, the policy of dependencies, schemas and documents
 	$(CARGO) fmt --all --check
 	clients/typescript/scripts/run check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	scripts/dependencies
-	$(CARGO) test --locked --package readmark-events --test schemas --test golden
-	$(CARGO) test --locked --package readmark-test-http-api --test openapi
-	$(CARGO) test --locked --package readmark-test-docs
+	$(CARGO) test --locked --workspace --test schemas --test golden --test openapi $(addprefix --test ,$(DOCUMENTS))
 
 bench: ## measure on this machine: log, store, aggregator, latency, seeds a second
 	$(CARGO) bench --locked --workspace --bench '*'
