@@ -1,17 +1,20 @@
 //! Which brokers and topics there are. Blocking calls of the client, each with a bound, off the async threads.
 
+use super::config;
 use super::error::{kind_of, log_error};
 use super::names::Names;
 use super::options::KafkaLogOptions;
 use super::rights;
-use super::words::Words;
+use super::words::{Listening, Words};
 use crate::error::{LogError, LogErrorKind};
 use rdkafka::ClientContext;
 use rdkafka::client::Client;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::metadata::{Metadata, MetadataTopic};
+use rdkafka::producer::{Producer as _, ThreadedProducer};
 use readmark_events::Topic;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Asks in short steps: as soon as the client has said why it can't connect, waiting longer tells nothing more.
@@ -26,6 +29,43 @@ const PLAIN_REASONS: [&str; 4] = ["Connect to", "resolve", "SASL", "SSL"];
 pub(super) struct ClusterMetadata {
     pub brokers: Vec<i32>,
     pub topics: BTreeMap<String, Vec<Vec<i32>>>,
+}
+
+/// A client that asks, and hears at once why a connection fails: of all clients only a producer has a thread that listens.
+/// It sends nothing.
+pub(super) struct Asker {
+    client: ThreadedProducer<Listening>,
+    words: Arc<Words>,
+}
+
+impl Asker {
+    pub(super) fn new(options: &KafkaLogOptions) -> Result<Arc<Self>, LogError> {
+        let words = Arc::new(Words::default());
+        let client = config::client(options)
+            .create_with_context(Listening(Arc::clone(&words)))
+            .map_err(|error| log_error("open a client", &error))?;
+        Ok(Arc::new(Self { client, words }))
+    }
+
+    /// What it has been told.
+    pub(super) const fn words(&self) -> &Arc<Words> {
+        &self.words
+    }
+
+    /// The topics of the installation, as [`ask`] does.
+    pub(super) async fn topics(
+        self: &Arc<Self>,
+        options: &KafkaLogOptions,
+    ) -> Result<ClusterMetadata, LogError> {
+        let (asker, options) = (Arc::clone(self), options.clone());
+        ask_blocking(move || ask(asker.client.client(), &asker.words, &options)).await
+    }
+
+    /// How many brokers there are.
+    pub(super) async fn brokers(self: &Arc<Self>, options: &KafkaLogOptions) -> Result<usize, LogError> {
+        let (asker, options) = (Arc::clone(self), options.clone());
+        ask_blocking(move || Ok(all(asker.client.client(), &asker.words, &options)?.brokers().len())).await
+    }
 }
 
 /// Runs a question on a thread that may block.
@@ -74,7 +114,7 @@ fn replicas(topic: &MetadataTopic) -> Vec<Vec<i32>> {
 }
 
 /// Asks the cluster for all that it has, within the time for an answer.
-pub(super) fn all<C: ClientContext>(
+fn all<C: ClientContext>(
     client: &Client<C>,
     words: &Words,
     options: &KafkaLogOptions,

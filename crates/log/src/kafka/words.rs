@@ -1,6 +1,7 @@
 use rdkafka::ClientContext;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::producer::{DeliveryResult, ProducerContext};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -89,3 +90,9 @@ impl ClientContext for Listening {
 }
 
 impl rdkafka::consumer::ConsumerContext for Listening {}
+
+impl ProducerContext for Listening {
+    type DeliveryOpaque = ();
+
+    fn delivery(&self, _: &DeliveryResult<'_>, (): ()) {}
+}

@@ -2,7 +2,7 @@
 
 use super::{Admin, explained, options_within};
 use crate::error::{LogError, LogErrorKind};
-use crate::kafka::metadata::{self, ClusterMetadata};
+use crate::kafka::metadata::{Asker, ClusterMetadata};
 use crate::kafka::options::KafkaLogOptions;
 use crate::kafka::rights;
 use crate::kafka::words::Words;
@@ -44,16 +44,13 @@ impl FoundTopic {
 
 /// Asks for brokers, topics and their settings.
 pub(super) async fn look(
-    admin: &Arc<Admin>,
-    words: &Arc<Words>,
+    admin: &Admin,
+    asker: &Arc<Asker>,
     options: &KafkaLogOptions,
 ) -> Result<Found, LogError> {
-    let ClusterMetadata { brokers, topics } = {
-        let (admin, words, options) = (Arc::clone(admin), Arc::clone(words), options.clone());
-        metadata::ask_blocking(move || metadata::ask(admin.inner(), &words, &options)).await?
-    };
+    let ClusterMetadata { brokers, topics } = asker.topics(options).await?;
     let names: Vec<&str> = topics.keys().map(String::as_str).collect();
-    let mut settings = settings(admin, words, options, &names).await?;
+    let mut settings = settings(admin, asker.words(), options, &names).await?;
     let mut found = Found { brokers, topics: BTreeMap::new() };
     for (name, replicas) in topics {
         let settings = settings.remove(&name).unwrap_or_default();

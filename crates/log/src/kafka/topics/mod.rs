@@ -141,10 +141,10 @@ pub async fn delete_topics(options: &KafkaLogOptions, topics: &[Topic]) -> Resul
 
 type Admin = AdminClient<Listening>;
 
-/// Its thread takes a moment to end.
-async fn let_go(admin: Arc<Admin>) {
+/// A client's thread takes a moment to end.
+async fn let_go<C: Send + 'static>(client: C) {
     // Nothing to do about a runtime that ends.
-    let _ = tokio::task::spawn_blocking(move || drop(admin)).await;
+    let _ = tokio::task::spawn_blocking(move || drop(client)).await;
 }
 
 fn admin(options: &KafkaLogOptions, words: &Arc<Words>) -> Result<Admin, LogError> {

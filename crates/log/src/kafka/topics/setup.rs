@@ -9,6 +9,7 @@ use super::found::{Found, look};
 use super::plan::TopicPlan;
 use super::{Admin, LEADER_PAUSE, admin, admin_options, create, explained, let_go};
 use crate::error::LogError;
+use crate::kafka::metadata::Asker;
 use crate::kafka::options::KafkaLogOptions;
 use crate::kafka::rights;
 use crate::kafka::words::Words;
@@ -26,10 +27,10 @@ const SHOWN_WITHIN: Duration = Duration::from_secs(10);
 /// [`crate::LogErrorKind::Unavailable`] when no broker answers, [`crate::LogErrorKind::Refused`] when the client lacks the
 /// right to look.
 pub async fn check_topics(options: &KafkaLogOptions, plans: &[TopicPlan]) -> Result<TopicReport, LogError> {
-    let words = Arc::new(Words::default());
-    let admin = Arc::new(admin(options, &words)?);
-    let found = look(&admin, &words, options).await;
-    let_go(admin).await;
+    let asker = Asker::new(options)?;
+    let admin = Arc::new(admin(options, asker.words())?);
+    let found = look(&admin, &asker, options).await;
+    let_go((admin, asker)).await;
     Ok(report(options, plans, compare(options, plans, &found?)))
 }
 
@@ -40,10 +41,10 @@ pub async fn check_topics(options: &KafkaLogOptions, plans: &[TopicPlan]) -> Res
 /// As [`check_topics`], and [`crate::LogErrorKind::Refused`] when the brokers refuse to make a topic. What was done before
 /// stands.
 pub async fn setup_topics(options: &KafkaLogOptions, plans: &[TopicPlan]) -> Result<TopicReport, LogError> {
-    let words = Arc::new(Words::default());
-    let admin = Arc::new(admin(options, &words)?);
-    let findings = setup(&admin, &words, options, plans).await;
-    let_go(admin).await;
+    let asker = Asker::new(options)?;
+    let admin = Arc::new(admin(options, asker.words())?);
+    let findings = setup(&admin, &asker, options, plans).await;
+    let_go((admin, asker)).await;
     Ok(report(options, plans, findings?))
 }
 
@@ -56,11 +57,11 @@ fn report(options: &KafkaLogOptions, plans: &[TopicPlan], findings: Vec<TopicFin
 
 async fn setup(
     admin: &Arc<Admin>,
-    words: &Arc<Words>,
+    asker: &Arc<Asker>,
     options: &KafkaLogOptions,
     plans: &[TopicPlan],
 ) -> Result<Vec<TopicFinding>, LogError> {
-    let found = look(admin, words, options).await?;
+    let found = look(admin, asker, options).await?;
     let before = compare(options, plans, &found);
     let is_ours = |finding: &&TopicFinding| finding.remedy == Remedy::Setup;
     let ours: Vec<&TopicFinding> = before.iter().filter(is_ours).collect();
@@ -70,10 +71,10 @@ async fn setup(
     };
     let missing: Vec<TopicPlan> = plans.iter().filter(is_missing).cloned().collect();
     if !missing.is_empty() {
-        create(admin, words, options, &missing).await?;
+        create(admin, asker.words(), options, &missing).await?;
     }
-    alter(admin, words, &found, &ours).await?;
-    let mut findings = settled(admin, words, options, plans, !ours.is_empty()).await?;
+    alter(admin, asker.words(), &found, &ours).await?;
+    let mut findings = settled(admin, asker, options, plans, !ours.is_empty()).await?;
     for left in findings.iter_mut().filter(|left| left.remedy == Remedy::Setup) {
         left.remedy = Remedy::Operator;
         let needs = rights::on_topic("AlterConfigs", &left.topic);
@@ -93,14 +94,14 @@ async fn setup(
 /// Looks until what was changed shows: the broker that is asked may hear of it later than the one that did it.
 async fn settled(
     admin: &Arc<Admin>,
-    words: &Arc<Words>,
+    asker: &Arc<Asker>,
     options: &KafkaLogOptions,
     plans: &[TopicPlan],
     has_changed: bool,
 ) -> Result<Vec<TopicFinding>, LogError> {
     let deadline = Instant::now() + SHOWN_WITHIN;
     loop {
-        let findings = compare(options, plans, &look(admin, words, options).await?);
+        let findings = compare(options, plans, &look(admin, asker, options).await?);
         let is_settled = findings.iter().all(|finding| finding.remedy != Remedy::Setup);
         if is_settled || !has_changed || Instant::now() >= deadline {
             return Ok(findings);
