@@ -63,7 +63,8 @@ async fn topics(cluster: &Cluster) -> KafkaLogOptions {
 
 /// Grants rights, as an operator would.
 fn grant(cluster: &Cluster, prefix: &str, user: &str, rights: &[(&str, &str)]) {
-    let login = repository().join(format!("target/services/rights-test/{user}.properties"));
+    let folder = tempfile::tempdir().unwrap();
+    let login = folder.path().join(format!("{user}.properties"));
     let text = "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-512\nsasl.jaas.config=\
                 org.apache.kafka.common.security.scram.ScramLoginModule required username=\"admin\" \
                 password=\"admin-secret\";\n";
