@@ -71,8 +71,21 @@ pub enum DataDirError {
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
-    /// The lock lasts as long as the file is open, also when the process is killed.
-    _lock: File,
+    _lock: Lock,
+}
+
+/// The lock on a directory. A kill ends it too, since it lasts as long as its file is open.
+///
+/// Dropping it unlocks in words: a child process that is just being started holds every open file
+/// of its parent until it runs its program, and the lock with them.
+#[derive(Debug)]
+struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // When it fails, closing the file is what ends the lock.
+        self.0.unlock().ok();
+    }
 }
 
 impl DataDir {
@@ -180,7 +193,7 @@ fn is_new(path: &Path) -> Result<bool, DataDirError> {
     }
 }
 
-fn lock(path: &Path) -> Result<File, DataDirError> {
+fn lock(path: &Path) -> Result<Lock, DataDirError> {
     let lock = OpenOptions::new()
         .write(true)
         .create(true)
@@ -189,7 +202,7 @@ fn lock(path: &Path) -> Result<File, DataDirError> {
         .open(path.join(LOCK_FILE))
         .map_err(|error| failed(path, "opening its lock", &error))?;
     match lock.try_lock() {
-        Ok(()) => Ok(lock),
+        Ok(()) => Ok(Lock(lock)),
         Err(TryLockError::WouldBlock) => Err(DataDirError::InUse(path.to_owned())),
         Err(TryLockError::Error(error)) => Err(failed(path, "locking it", &error)),
     }
@@ -232,5 +245,23 @@ fn check_format(path: &Path) -> Result<(), DataDirError> {
                 detail: format!("its {FORMAT_FILE} says {shown:?}"),
             })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+    use super::lock;
+
+    #[test]
+    fn a_copy_of_the_open_file_does_not_keep_the_lock() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let held = lock(directory.path()).unwrap();
+        let as_a_starting_child_has_it = held.0.try_clone().unwrap();
+        lock(directory.path()).unwrap_err();
+        drop(held);
+        lock(directory.path()).unwrap();
+        drop(as_a_starting_child_has_it);
     }
 }
