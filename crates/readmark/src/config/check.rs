@@ -1,9 +1,7 @@
 //! What the types alone can't check.
 
 use super::keys::Config;
-use super::log::LogKind;
 use readmark_http::parse_origin;
-use readmark_log::embedded::PARTITIONS_MAX;
 use readmark_runtime::telemetry;
 use std::ops::RangeInclusive;
 
@@ -23,6 +21,8 @@ const CACHE_MIB: RangeInclusive<u64> = 1..=65_536;
 const AT_ONCE: RangeInclusive<u64> = 1..=1_000_000;
 /// Connections of one user: more devices nobody has.
 const PER_USER: RangeInclusive<u64> = 1..=1_000;
+/// How long a process may be silent: what brokers allow by default.
+const SESSION_MS: RangeInclusive<u64> = 6_000..=1_800_000;
 /// Times of a request, in milliseconds: ten minutes at most.
 const WAIT_MS: RangeInclusive<u64> = 1..=600_000;
 
@@ -41,6 +41,7 @@ const fn range(key: &'static str, ends: RangeInclusive<u64>, value: fn(&Config) 
 pub(super) const RANGES: &[Range] = &[
     range("log.partitions", PARTITIONS, |c| c.log.partitions.into()),
     range("log.replication", REPLICATION, |c| c.log.replication.unwrap_or(1).into()),
+    range("log.session_timeout_ms", SESSION_MS, |c| c.log.session_timeout_ms),
     range("store.replication", REPLICATION, |c| c.store.replication.into()),
     range("store.request_timeout_ms", WAIT_MS, |c| c.store.request_timeout_ms),
     range("store.connections_per_shard", CONNECTIONS, |c| c.store.connections_per_shard.into()),
@@ -79,18 +80,6 @@ pub(crate) fn check(config: &Config) -> Vec<String> {
     mistakes.extend(origins.map(|words| format!("http.allowed_origins: {words}")));
     if let Err(error) = telemetry::check(&config.telemetry.filter) {
         mistakes.push(format!("telemetry.filter: {error}"));
-    }
-    mistakes
-}
-
-/// What keys say against each other; looked at when each alone is right.
-pub(crate) fn check_together(config: &Config) -> Vec<String> {
-    let mut mistakes = config.log.mistakes();
-    mistakes.extend(config.store.mistakes());
-    mistakes.extend(config.hot.mistakes());
-    if config.log.kind == LogKind::Embedded && config.log.partitions > PARTITIONS_MAX {
-        mistakes
-            .push(format!("log.partitions: must be from 1 to {PARTITIONS_MAX} with log.kind = \"embedded\""));
     }
     mistakes
 }

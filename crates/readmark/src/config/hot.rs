@@ -1,6 +1,7 @@
 //! Section `hot`.
 
-use super::secret::Secret;
+use super::secret::{Secret, given_twice};
+use super::together::half_a_pair;
 use crate::exit::Failure;
 use readmark_hot::redis::{RedisOptions, RedisTls};
 use schemars::JsonSchema;
@@ -72,12 +73,11 @@ impl HotSection {
             }
             (HotKind::Memory | HotKind::Redis, _) => {}
         }
-        if self.password.is_some() && self.password_file.is_some() {
-            mistakes.push("hot.password: given, and hot.password_file too".to_owned());
-        }
-        if self.tls_certificate_file.is_some() != self.tls_key_file.is_some() {
-            mistakes.push("hot.tls_certificate_file: goes together with hot.tls_key_file".to_owned());
-        }
+        mistakes.extend(given_twice("hot.password", self.password.as_ref(), self.password_file.as_deref()));
+        mistakes.extend(half_a_pair(
+            ("hot.tls_certificate_file", self.tls_certificate_file.is_some()),
+            ("hot.tls_key_file", self.tls_key_file.is_some()),
+        ));
         mistakes
     }
 

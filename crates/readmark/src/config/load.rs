@@ -1,14 +1,16 @@
 //! Reading the configuration, so that every mistake is told at once, with its key and where it stands.
 
-use super::check::{check, check_together};
+use super::check::check;
 use super::keys::Config;
 use super::log::{LogKind, default_partitions};
+use super::together::check_together;
 use crate::cli::Source;
 use crate::exit::Failure;
 use figment::error::Kind;
 use figment::providers::{Env, Format, Serialized, Toml};
 use figment::value::{Dict, Tag, Value};
 use figment::{Figment, Metadata};
+use readmark_runtime::clock::{Clock, SystemClock};
 use std::path::Path;
 
 /// Prefix of variables; two underscores go one level down: `READMARK_LOG__PARTITIONS`.
@@ -26,7 +28,7 @@ fn extract(figment: &Figment) -> Result<Config, Failure> {
         return Err(told(&alone));
     }
     let config = figment.extract().map_err(Failure::usage)?;
-    let together = check_together(&config);
+    let together = check_together(&config, SystemClock::default().now());
     if together.is_empty() { Ok(config) } else { Err(told(&together)) }
 }
 

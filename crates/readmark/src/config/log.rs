@@ -1,13 +1,15 @@
 //! Section `log`.
 
 use super::addresses::Addresses;
-use super::secret::Secret;
+use super::secret::{Secret, given_twice};
+use super::together::half_a_pair;
 use crate::exit::Failure;
 use readmark_log::kafka::KafkaLogOptions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -28,6 +30,9 @@ pub(crate) struct LogSection {
     /// where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instance_id: Option<String>,
+    /// How long a process may be silent, in milliseconds, until its partitions go to others: longer than its own restart
+    /// and that of a broker.
+    pub session_timeout_ms: u64,
     /// How to talk to the brokers.
     pub security_protocol: SecurityProtocol,
     /// How the user logs in.
@@ -113,6 +118,9 @@ pub(super) const fn default_partitions(kind: LogKind) -> u32 {
     }
 }
 
+/// Longer than a restart takes, short enough that a machine that is gone holds up its readers for seconds only.
+const SESSION_TIMEOUT_MS: u64 = 20_000;
+
 impl Default for LogSection {
     fn default() -> Self {
         Self {
@@ -122,6 +130,7 @@ impl Default for LogSection {
             brokers: Addresses::one("127.0.0.1:9092"),
             replication: None,
             instance_id: None,
+            session_timeout_ms: SESSION_TIMEOUT_MS,
             security_protocol: SecurityProtocol::Plaintext,
             security_mechanism: SaslMechanism::ScramSha512,
             security_user: None,
@@ -138,9 +147,11 @@ impl LogSection {
     /// What keys say against each other.
     pub(super) fn mistakes(&self) -> Vec<String> {
         let mut mistakes = Vec::new();
-        if self.security_password.is_some() && self.security_password_file.is_some() {
-            mistakes.push("log.security_password: given, and log.security_password_file too".to_owned());
-        }
+        mistakes.extend(given_twice(
+            "log.security_password",
+            self.security_password.as_ref(),
+            self.security_password_file.as_deref(),
+        ));
         let has_password = self.security_password.is_some() || self.security_password_file.is_some();
         if self.security_protocol.logs_in() && (self.security_user.is_none() || !has_password) {
             mistakes.push(format!(
@@ -148,10 +159,10 @@ impl LogSection {
                 self.security_protocol.as_str()
             ));
         }
-        if self.security_certificate_file.is_some() != self.security_key_file.is_some() {
-            mistakes
-                .push("log.security_certificate_file: goes together with log.security_key_file".to_owned());
-        }
+        mistakes.extend(half_a_pair(
+            ("log.security_certificate_file", self.security_certificate_file.is_some()),
+            ("log.security_key_file", self.security_key_file.is_some()),
+        ));
         mistakes
     }
 
@@ -182,6 +193,9 @@ impl LogSection {
         options.settings = settings;
         options.partitions = Some(self.partitions);
         options.instance_id = instance_id;
+        options.session_timeout = Duration::from_millis(self.session_timeout_ms);
+        // A role that hangs is no better than one that is silent, and may not be given less time.
+        options.max_poll_interval = options.max_poll_interval.max(options.session_timeout);
         Ok(options)
     }
 }

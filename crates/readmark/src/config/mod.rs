@@ -9,6 +9,7 @@ mod log;
 mod schema;
 mod secret;
 mod store;
+mod together;
 
 pub(crate) use hot::HotKind;
 pub(crate) use keys::Config;

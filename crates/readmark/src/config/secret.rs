@@ -53,3 +53,8 @@ impl Secret {
         }
     }
 }
+
+/// A secret that is given in both ways.
+pub(super) fn given_twice(key: &str, given: Option<&Secret>, file: Option<&Path>) -> Option<String> {
+    (given.is_some() && file.is_some()).then(|| format!("{key}: given, and {key}_file too"))
+}

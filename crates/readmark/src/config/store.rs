@@ -1,7 +1,8 @@
 //! Section `store`.
 
 use super::addresses::Addresses;
-use super::secret::Secret;
+use super::secret::{Secret, given_twice};
+use super::together::half_a_pair;
 use crate::exit::Failure;
 use readmark_store::cql::{ClientCertificate, CqlConfig, Credentials, Dialect, TlsFiles};
 use schemars::JsonSchema;
@@ -98,16 +99,14 @@ impl StoreSection {
     /// What keys say against each other.
     pub(super) fn mistakes(&self) -> Vec<String> {
         let mut mistakes = Vec::new();
-        if self.password.is_some() && self.password_file.is_some() {
-            mistakes.push("store.password: given, and store.password_file too".to_owned());
-        }
+        mistakes.extend(given_twice("store.password", self.password.as_ref(), self.password_file.as_deref()));
         let has_password = self.password.is_some() || self.password_file.is_some();
-        if self.user.is_some() != has_password {
-            mistakes.push("store.user: goes together with store.password_file".to_owned());
-        }
-        if self.tls_certificate_file.is_some() != self.tls_key_file.is_some() {
-            mistakes.push("store.tls_certificate_file: goes together with store.tls_key_file".to_owned());
-        }
+        mistakes
+            .extend(half_a_pair(("store.user", self.user.is_some()), ("store.password_file", has_password)));
+        mistakes.extend(half_a_pair(
+            ("store.tls_certificate_file", self.tls_certificate_file.is_some()),
+            ("store.tls_key_file", self.tls_key_file.is_some()),
+        ));
         if self.tls_certificate_file.is_some() && self.tls_ca_file.is_none() {
             mistakes.push("store.tls_certificate_file: needs store.tls_ca_file".to_owned());
         }
