@@ -18,6 +18,15 @@ pub(super) enum Close {
 }
 
 impl Close {
+    pub const ALL: [Self; 6] = [
+        Self::Silent,
+        Self::Restart,
+        Self::TooSlow,
+        Self::TokenExpired,
+        Self::NoHello,
+        Self::TooManyConnections,
+    ];
+
     pub const fn code(self) -> u16 {
         match self {
             // As RFC 6455 and its registry say: going away, service restart, try again later.
@@ -30,7 +39,7 @@ impl Close {
         }
     }
 
-    const fn words(self) -> &'static str {
+    pub const fn words(self) -> &'static str {
         match self {
             Self::Silent => "nothing heard",
             Self::Restart => "restart",

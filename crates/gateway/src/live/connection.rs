@@ -164,7 +164,7 @@ impl Connection {
         };
         let (sockets, user) = (self.sockets.clone(), self.session.user.clone());
         match frame {
-            ClientFrame::Hello(token) => self.greet(token).await,
+            ClientFrame::Hello(hello) => self.greet(hello.token()).await,
             ClientFrame::Ping => self.send(&ServerFrame::Pong).await,
             _ if !self.has_said_hello => {
                 self.answer((id, Err(Problem::malformed("the first message is a hello")))).await

@@ -11,11 +11,12 @@ use serde_json::Value;
 /// Longest id of a request, as it is written: room for a UUID and a prefix.
 const MAX_ID_BYTES: usize = 128;
 
-/// From the client.
-#[derive(Debug)]
+/// From the client. It may bear an `id`, a number or a string of at most 128 bytes, which its answer repeats.
+#[derive(Debug, schemars::JsonSchema)]
+#[schemars(tag = "type", rename_all = "snake_case")]
 pub(super) enum ClientFrame {
-    /// The first one: from where to follow. A token that is none, or no token, gets a snapshot.
-    Hello(Option<SyncToken>),
+    /// The first one, within 10 s.
+    Hello(Hello),
     /// As `POST /v1/acks`.
     Ack(Acks),
     /// As `POST /v1/conversations/{id}/read`.
@@ -37,10 +38,19 @@ struct Envelope {
     id: Value,
 }
 
-#[derive(Debug, Deserialize)]
-struct Hello {
+/// From where to follow.
+#[derive(Debug, Deserialize, schemars::JsonSchema)]
+pub(super) struct Hello {
+    /// The last token that the client got; without one, or with one that is none, a snapshot comes.
     #[serde(default)]
     token: Option<String>,
+}
+
+impl Hello {
+    /// The token, if it is one.
+    pub fn token(&self) -> Option<SyncToken> {
+        self.token.as_deref()?.parse().ok()
+    }
 }
 
 /// A mark.
@@ -74,10 +84,7 @@ impl Request {
 
 fn frame(kind: &str, text: &[u8]) -> Result<ClientFrame, Problem> {
     match kind {
-        "hello" => {
-            let hello: Hello = parse_body(text)?;
-            Ok(ClientFrame::Hello(hello.token.and_then(|token| token.parse().ok())))
-        }
+        "hello" => parse_body(text).map(ClientFrame::Hello),
         "ack" => parse_body(text).map(ClientFrame::Ack),
         "read" => parse_body(text).map(ClientFrame::Read),
         "ping" => Ok(ClientFrame::Ping),
@@ -111,7 +118,7 @@ pub(crate) enum ServerFrame {
     /// A request was carried out.
     Ok {
         /// The request's own.
-        #[schemars(with = "Option<String>")]
+        #[schemars(schema_with = "id_schema")]
         id: Value,
         /// What a call by HTTP answers.
         #[serde(flatten)]
@@ -120,7 +127,7 @@ pub(crate) enum ServerFrame {
     /// A request failed; sent again as it was it does no harm.
     Error {
         /// The request's own, null when it could not be read.
-        #[schemars(with = "Option<String>")]
+        #[schemars(schema_with = "id_schema")]
         id: Value,
         /// As a call by HTTP answers.
         #[serde(flatten)]
@@ -128,6 +135,10 @@ pub(crate) enum ServerFrame {
     },
     /// To a ping.
     Pong,
+}
+
+fn id_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({"type": ["string", "number", "null"], "maxLength": MAX_ID_BYTES})
 }
 
 /// What a request came to.
@@ -179,10 +190,14 @@ mod tests {
     #[test]
     fn messages_are_read_with_their_ids() {
         let of = |text: &str| Request::parse(text);
-        assert!(matches!(of(r#"{"type":"hello","token":null}"#).frame, Ok(ClientFrame::Hello(None))));
-        assert!(matches!(of(r#"{"type":"hello"}"#).frame, Ok(ClientFrame::Hello(None))));
-        assert!(matches!(of(r#"{"type":"hello","token":"of old"}"#).frame, Ok(ClientFrame::Hello(None))));
-        assert!(matches!(of(r#"{"type":"hello","token":"a.7"}"#).frame, Ok(ClientFrame::Hello(Some(_)))));
+        let token = |text: &str| match of(text).frame {
+            Ok(ClientFrame::Hello(hello)) => hello.token(),
+            Ok(_) | Err(_) => panic!("{text} is no hello"),
+        };
+        assert_eq!(token(r#"{"type":"hello","token":null}"#), None);
+        assert_eq!(token(r#"{"type":"hello"}"#), None);
+        assert_eq!(token(r#"{"type":"hello","token":"of old"}"#), None);
+        assert!(token(r#"{"type":"hello","token":"a.7"}"#).is_some());
         assert!(matches!(of(r#"{"type":"ping"}"#).frame, Ok(ClientFrame::Ping)));
         let read = of(r#"{"type":"read","id":"r1","conversation_id":"c1","up_to_seq":"3"}"#);
         assert!(matches!(&read.frame, Ok(ClientFrame::Read(read)) if read.up_to_seq.get() == 3));

@@ -10,9 +10,11 @@ mod frame;
 mod hub;
 mod limits;
 mod metrics;
+mod schema;
 mod sockets;
 
 pub use metrics::LiveMetrics;
+pub use schema::{client_frame_schema, close_codes, server_frame_schema};
 pub use sockets::Sockets;
 
 use axum::Router;
