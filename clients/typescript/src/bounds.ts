@@ -135,6 +135,9 @@ export const POLL_MS = 30_000;
 /** An incomplete tally on screen that did not change for so long is asked for once. */
 export const QUIET_TALLY_MS = 60_000;
 
+/** A tally of which an older push said something else is asked for after this: pushes lag behind answers by seconds. */
+export const DOUBT_MS = 5_000;
+
 /** Tallies to be asked for are gathered for this long: a list comes on screen message by message. */
 export const GATHER_MS = 20;
 

@@ -3,7 +3,7 @@ use readmark_domain::hot::{Entry, News};
 use readmark_domain::id::{ConversationId, Seq, count};
 use readmark_domain::register::ReceiptsMode;
 use serde::Deserialize;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Messages whose tallies are kept; those first told of are forgotten first.
 pub const TALLIES_MAX: usize = 10_000;
@@ -33,6 +33,7 @@ pub struct Receipt {
 pub struct Tallies {
     known: BTreeMap<(ConversationId, Seq), Receipt>,
     order: VecDeque<(ConversationId, Seq)>,
+    doubted: BTreeSet<(ConversationId, Seq)>,
 }
 
 impl Tallies {
@@ -47,9 +48,18 @@ impl Tallies {
         self.known.values()
     }
 
-    /// Takes a tally over; says whether it was newer.
+    /// Messages of which an entry told other numbers, in an older version than the one known, and none since that was
+    /// not older. A server that lost its state does not know what it told: it may tell an older tally and then hold
+    /// back a newer one of the same numbers, as no news. Ask for these by HTTP when they stay here for some
+    /// seconds; a [`Self::merge`] of the answer ends the doubt.
+    pub fn doubted(&self) -> impl Iterator<Item = &(ConversationId, Seq)> {
+        self.doubted.iter()
+    }
+
+    /// Takes a tally over, of an answer; says whether it was newer.
     pub fn merge(&mut self, told: Receipt) -> bool {
         let key = (told.conversation_id.clone(), told.seq);
+        self.doubted.remove(&key);
         match self.known.get(&key) {
             Some(known) if known.version >= told.version => return false,
             Some(_) => {}
@@ -60,6 +70,7 @@ impl Tallies {
             && let Some(oldest) = self.order.pop_front()
         {
             self.known.remove(&oldest);
+            self.doubted.remove(&oldest);
         }
         true
     }
@@ -78,7 +89,16 @@ impl Tallies {
             total: *total,
             version: *tally_version,
         };
-        self.merge(told.clone()).then_some(told)
+        let key = (told.conversation_id.clone(), told.seq);
+        match self.known.get(&key).filter(|known| known.version > told.version) {
+            Some(known) => {
+                if (known.read, known.total) != (told.read, told.total) {
+                    self.doubted.insert(key);
+                }
+                None
+            }
+            None => self.merge(told.clone()).then_some(told),
+        }
     }
 }
 
@@ -86,12 +106,34 @@ impl Tallies {
 mod tests {
     use super::*;
 
+    fn fields(seq: u64, stamp: u64, read: u32) -> String {
+        format!(r#""conversation_id":"c","seq":"{seq}","mode":"full","read":"{read}","total":"9"#)
+            + &format!(r#"","VERSION":"{stamp:024x}{read:08x}"}}"#)
+    }
+
     fn receipt(seq: u64, read: u32) -> Receipt {
-        let json = format!(
-            r#"{{"conversation_id":"c","seq":"{seq}","mode":"full","read":"{read}","total":"9","version":"{:024x}{read:08x}"}}"#,
-            1
-        );
+        let json = format!("{{{}", fields(seq, 1, read).replace("VERSION", "version"));
         serde_json::from_str(&json).expect("a receipt")
+    }
+
+    fn entry(stamp: u64, read: u32) -> Entry {
+        let fields = fields(1, stamp, read).replace("VERSION", "tally_version");
+        serde_json::from_str(&format!(r#"{{"version":"1","kind":"message_read",{fields}"#)).expect("an entry")
+    }
+
+    #[test]
+    fn an_older_entry_of_other_numbers_leaves_a_doubt_until_one_is_not_older() {
+        let mut tallies = Tallies::default();
+        tallies.apply(&entry(5, 0));
+        tallies.apply(&entry(4, 0));
+        assert_eq!(tallies.doubted().count(), 0, "the same numbers say nothing");
+        assert_eq!(tallies.apply(&entry(3, 1)), None);
+        assert_eq!(tallies.doubted().count(), 1);
+        tallies.apply(&entry(5, 0));
+        assert_eq!(tallies.doubted().count(), 0, "it has caught up");
+        tallies.apply(&entry(4, 1));
+        assert!(!tallies.merge(receipt(1, 1)), "an answer is older still, and yet an answer");
+        assert_eq!(tallies.doubted().count(), 0);
     }
 
     #[test]

@@ -307,7 +307,7 @@ export class Session {
   }
 
   #receipt(receipt: Receipt): void {
-    if (this.tallies.merge(receipt, nowMs())) {
+    if (this.tallies.pushed(receipt, nowMs())) {
       this.emitter.emit("receipt", receipt);
     }
   }

@@ -1,4 +1,4 @@
-import { QUERY_MESSAGES_MAX, TALLIES_MAX, UNKNOWN_FIRST_MS, UNKNOWN_TRIES_MAX } from "../bounds.js";
+import { DOUBT_MS, QUERY_MESSAGES_MAX, TALLIES_MAX, UNKNOWN_FIRST_MS, UNKNOWN_TRIES_MAX } from "../bounds.js";
 import type { MessageRef, Receipt, ReceiptAnswer } from "../types.js";
 import type { Decimal } from "./decimal.js";
 
@@ -10,10 +10,14 @@ interface Watched {
   dueMs: number | undefined;
   /** When it is to be asked for if nothing changes until then. */
   quietMs: number | undefined;
+  /** When it is to be asked for if the server, which told less than is known, does not catch up until then. */
+  doubtMs: number | undefined;
   /** Answers in a row that did not know the message. */
   unknown: number;
   isAsked: boolean;
 }
+
+const NOTHING_DUE = { quietMs: undefined, doubtMs: undefined, unknown: 0, isAsked: false };
 
 function keyOf(ref: MessageRef): string {
   return `${ref.seq} ${ref.conversationId}`;
@@ -28,10 +32,14 @@ function earlier(a: number | undefined, b: number | undefined): number | undefin
   return a === undefined || (b !== undefined && b < a) ? b : a;
 }
 
+function whenDue(watched: Watched): number | undefined {
+  return earlier(watched.dueMs, earlier(watched.quietMs, watched.doubtMs));
+}
+
 /**
  * The tallies that are known, of which an older one never wins, and which of those on screen must be asked for: new
  * ones at once, all after a snapshot, and an incomplete one once when it was quiet for a minute, since a push may
- * have been lost. Knows no clock and no timer.
+ * have been lost, and one of which the server tells less than is known. Knows no clock and no timer.
  */
 export class Tallies {
   /** Least recently changed first. */
@@ -66,6 +74,26 @@ export class Tallies {
     return true;
   }
 
+  /**
+   * Takes a tally that was pushed; true when it is newer than what was known. A server that lost its state does not
+   * know what it told: it may push an older tally, and then hold back a newer one of the same numbers as no news to
+   * anybody. So an older push of other numbers leaves a doubt, until one comes that is not older.
+   */
+  pushed(receipt: Receipt, nowMs: number): boolean {
+    const known = this.get(receipt);
+    const watched = this.#watched.get(keyOf(receipt));
+    if (watched !== undefined && known !== undefined) {
+      const isOlder = known.version > receipt.version;
+      const isOther = known.read !== receipt.read || known.total !== receipt.total;
+      if (!isOlder) {
+        watched.doubtMs = undefined;
+      } else if (isOther) {
+        watched.doubtMs ??= nowMs + DOUBT_MS;
+      }
+    }
+    return this.merge(receipt, nowMs);
+  }
+
   #forgetOldest(): void {
     for (const key of this.#known.keys()) {
       if (this.#known.size <= TALLIES_MAX) {
@@ -89,7 +117,7 @@ export class Tallies {
       watched.watchers += 1;
       return;
     }
-    this.#watched.set(keyOf(ref), { ref, watchers: 1, dueMs: nowMs, quietMs: undefined, unknown: 0, isAsked: false });
+    this.#watched.set(keyOf(ref), { ref, watchers: 1, dueMs: nowMs, ...NOTHING_DUE });
   }
 
   /** It has left the screen. */
@@ -116,8 +144,8 @@ export class Tallies {
   /** When the next message is due; undefined when none is. */
   nextDueMs(): number | undefined {
     let next: number | undefined;
-    for (const { dueMs, quietMs, isAsked } of this.#watched.values()) {
-      next = isAsked ? next : earlier(next, earlier(dueMs, quietMs));
+    for (const watched of this.#watched.values()) {
+      next = watched.isAsked ? next : earlier(next, whenDue(watched));
     }
     return next;
   }
@@ -126,11 +154,12 @@ export class Tallies {
   takeDue(nowMs: number): MessageRef[] {
     const due: MessageRef[] = [];
     for (const watched of this.#watched.values()) {
-      const dueMs = earlier(watched.dueMs, watched.quietMs);
+      const dueMs = whenDue(watched);
       if (dueMs !== undefined && dueMs <= nowMs && !watched.isAsked && due.length < QUERY_MESSAGES_MAX) {
         watched.isAsked = true;
         watched.dueMs = undefined;
         watched.quietMs = undefined;
+        watched.doubtMs = undefined;
         due.push(watched.ref);
       }
     }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { TALLIES_MAX, UNKNOWN_TRIES_MAX } from "../../src/bounds.js";
+import { DOUBT_MS, TALLIES_MAX, UNKNOWN_TRIES_MAX } from "../../src/bounds.js";
 import { Tallies, withReaders } from "../../src/state/tallies.js";
 import type { MessageRef, Receipt } from "../../src/types.js";
 import { forSeeds } from "../support/random.js";
@@ -55,6 +55,24 @@ test("what is known of a message is not forgotten by a push that says less", () 
     [tallies.get(message)?.msgId, tallies.get(message)?.senderUid, tallies.get(message)?.read],
     ["907", "3", 1],
   );
+});
+
+test("a server that tells less than is known, and then nothing, is asked", () => {
+  const tallies = new Tallies(QUIET_MS);
+  tallies.watch(message, 0);
+  tallies.takeDue(0);
+  tallies.answered([message], [receipt("7", 5, 0)], 0);
+  assert.equal(tallies.nextDueMs(), QUIET_MS);
+  assert.equal(tallies.pushed(receipt("7", 4, 0), 1_000), false);
+  assert.equal(tallies.nextDueMs(), QUIET_MS, "the same numbers say nothing");
+  assert.equal(tallies.pushed(receipt("7", 3, 1), 2_000), false);
+  assert.equal(tallies.pushed(receipt("7", 4, 2), 3_000), false);
+  assert.equal(tallies.nextDueMs(), 2_000 + DOUBT_MS);
+  tallies.pushed(receipt("7", 5, 0), 4_000);
+  assert.equal(tallies.nextDueMs(), QUIET_MS, "it has caught up");
+  tallies.pushed(receipt("7", 4, 2), 5_000);
+  assert.deepEqual(tallies.takeDue(5_000 + DOUBT_MS), [message]);
+  assert.equal(tallies.answered([message], [receipt("7", 6, 2)], 11_000).length, 1);
 });
 
 test("a message is asked for when it comes on screen, and an incomplete one once after a quiet minute", () => {
