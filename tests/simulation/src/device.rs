@@ -54,8 +54,8 @@ pub struct Device {
     pub totals: (u64, u64),
     /// N/M of its own messages.
     pub tallies: BTreeMap<(ConversationId, Seq), (TallyVersion, u32, u32)>,
-    /// Those of them that it has last got by asking.
-    pub asked: BTreeSet<(ConversationId, Seq)>,
+    /// Those of them of which an older entry said something else, and none since that was not older: it asks for these.
+    pub doubted: BTreeSet<(ConversationId, Seq)>,
 }
 
 impl Device {
@@ -68,7 +68,7 @@ impl Device {
             rows: BTreeMap::new(),
             totals: (0, 0),
             tallies: BTreeMap::new(),
-            asked: BTreeSet::new(),
+            doubted: BTreeSet::new(),
         }
     }
 
@@ -103,10 +103,13 @@ impl Device {
             News::MessageRead { conversation_id, seq, read, total, tally_version, .. } => {
                 let of = (conversation_id.clone(), *seq);
                 let tally = (*tally_version, *read, *total);
-                if self.tallies.get(&of).is_none_or(|known| *known < tally) {
-                    self.asked.remove(&of);
+                match self.tallies.get(&of).filter(|known| known.0 > tally.0) {
+                    Some(known) if (known.1, known.2) != (tally.1, tally.2) => {
+                        self.doubted.insert(of);
+                    }
+                    Some(_) => {}
+                    None => self.tally(of, tally),
                 }
-                self.tally(of, tally);
             }
         }
         match &entry.news {
@@ -121,8 +124,9 @@ impl Device {
         }
     }
 
-    /// A tally of lower version is ignored.
+    /// A tally of lower version is ignored. What is not older than the one known, or was asked for, leaves no doubt.
     fn tally(&mut self, of: (ConversationId, Seq), tally: (TallyVersion, u32, u32)) {
+        self.doubted.remove(&of);
         let known = self.tallies.entry(of).or_insert(tally);
         *known = (*known).max(tally);
     }
@@ -239,10 +243,7 @@ impl Syncing {
         let device = &mut state.devices[self.number];
         device.snapshot(&picture);
         let is_sum = device.sums() == device.totals;
-        tallies.into_iter().for_each(|(of, tally)| {
-            device.asked.insert(of.clone());
-            device.tally(of, tally);
-        });
+        tallies.into_iter().for_each(|(of, tally)| device.tally(of, tally));
         drop(state);
         if !is_sum {
             self.world.violation(format!("RR-5: the total is not the sum: {picture:?}"));

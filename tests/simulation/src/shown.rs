@@ -80,10 +80,8 @@ fn tallies(world: &World, truth: &Truth, device: &Device) -> Vec<String> {
             let tally = Tally::of(&roster, &message, MessageFlags::default(), &array);
             let shows = device.tallies.get(&(id.clone(), seq)).map(|(_, read, total)| (*read, *total));
             let said = (tally.read, tally.total);
-            // A client asks again within a minute for what it got by asking and is incomplete: a state that was lost
-            // may have kept the tally in between, and then has nothing to tell.
-            let is_asked_again =
-                device.asked.contains(&(id.clone(), seq)) && shows.is_some_and(|(n, m)| n < m);
+            // A client asks for what it doubts: a state that was lost may hold back what it takes for told.
+            let is_asked_again = device.doubted.contains(&(id.clone(), seq));
             if shows != Some(said) && (shows.is_some() || tally.read > 0) && !is_asked_again {
                 found.push(format!("RR-2: shows {shows:?} of message {n} of {id}, the truth is {said:?}"));
             }

@@ -69,3 +69,48 @@ fn write_receipted_before_the_expansion() {
 fn tell_only_marks_that_rise() {
     goes_red(Mutation::TellOnlyRaisedMarks);
 }
+
+#[test]
+fn store_the_notifiers_offset_before_anybody_is_told() {
+    goes_red(Mutation::NotifierOffsetBeforeTold);
+}
+
+#[test]
+fn tell_who_joins_of_the_joining_alone() {
+    goes_red(Mutation::JoinedNotToldWhole);
+}
+
+#[test]
+fn tell_members_of_a_second_ago() {
+    goes_red(Mutation::MembersNotReadAgain);
+}
+
+#[test]
+fn tell_senders_as_all_others() {
+    goes_red(Mutation::OwnNotTold);
+}
+
+#[test]
+fn tell_nobody_that_a_conversation_became_large() {
+    goes_red(Mutation::LargeNotAnnounced);
+}
+
+#[test]
+fn count_nothing_afterwards() {
+    goes_red(Mutation::NumbersNotCounted);
+}
+
+#[test]
+fn take_no_facts_during_a_rebuild() {
+    goes_red(Mutation::RebuildTakesNoFacts);
+}
+
+#[test]
+fn keep_the_epoch_of_a_state_that_was_lost() {
+    goes_red(Mutation::EpochKept);
+}
+
+#[test]
+fn miss_no_records_that_retention_took() {
+    goes_red(Mutation::LostRecordsNotMissed);
+}
