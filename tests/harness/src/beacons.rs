@@ -83,7 +83,7 @@ fn installation(server: &Server) -> &Installation {
 }
 
 /// What a role consumes.
-fn topics(role: &str) -> &'static [Topic] {
+pub fn topics(role: &str) -> &'static [Topic] {
     match role {
         "catalog" => &[Topic::ConversationEvents],
         "aggregator" => &[Topic::Acks],

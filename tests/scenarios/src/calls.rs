@@ -1,11 +1,12 @@
 //! Steps that readers take themselves.
 
-use crate::format::{Ack, Call, Clear, Expect, Read, Switch};
+use crate::format::{Ack, AskOften, Call, Clear, Expect, Read, Switch};
 use crate::world::World;
 use futures::StreamExt;
-use readmark_test_harness::Reply;
+use readmark_test_harness::{DEADLINE, Reply, wait_until};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::future::Future;
 
 /// Readers that call at once in one step.
 const AT_ONCE: usize = 32;
@@ -15,7 +16,7 @@ const ENDPOINT: &str = "phone";
 /// "Read up to" of each reader.
 pub async fn read(world: &World, step: &Read, round: u64) {
     let query = if step.wait { "?wait=applied" } else { "" };
-    let path = format!("/v1/conversations/{}/read{query}", step.c);
+    let path = format!("/v1/conversations/{}/read{query}", world.conversation(&step.c));
     let body = json!({"up_to_seq": step.up_to.to_string()});
     let usual = if step.wait { 200 } else { 202 };
     let calls = world.uids(&step.users, round).into_iter().map(|uid| (uid, path.clone(), body.clone()));
@@ -30,7 +31,7 @@ pub async fn ack(world: &World, step: &Ack, round: u64) {
         Some(sender) => json!({"seq": seq.to_string(), "sender_uid": sender}),
     };
     let messages: Vec<Value> = world.seqs(&step.seqs, round).into_iter().map(message).collect();
-    let body = json!({"conversation_id": step.c, "messages": messages});
+    let body = json!({"conversation_id": world.conversation(&step.c), "messages": messages});
     let calls =
         world.uids(&step.users, round).into_iter().map(|uid| (uid, "/v1/acks".to_owned(), body.clone()));
     post_all(world, calls.collect(), step.endpoint.as_deref(), &step.expect, 202).await;
@@ -38,7 +39,7 @@ pub async fn ack(world: &World, step: &Ack, round: u64) {
 
 /// A clear of each reader.
 pub async fn clear(world: &World, step: &Clear, round: u64) {
-    let path = format!("/v1/conversations/{}/clear", step.c);
+    let path = format!("/v1/conversations/{}/clear", world.conversation(&step.c));
     let body = step.up_to.map_or_else(|| json!({}), |seq| json!({"up_to_seq": seq.to_string()}));
     let calls = world.uids(&step.users, round).into_iter().map(|uid| (uid, path.clone(), body.clone()));
     post_all(world, calls.collect(), None, &step.expect, 202).await;
@@ -65,11 +66,28 @@ pub async fn call(world: &World, step: &Call) {
         other => panic!("no method {other:?}"),
     };
     let body = step.body.as_deref().map(|body| world.fill(body)).unwrap_or_default();
-    let reply = caller.send(method, &world.fill(&step.path), body).await;
+    let path = world.fill(&step.path);
+    let reply = until_sure(&step.expect, || caller.send(method, &path, body.clone())).await;
     check(&reply, &step.expect, 200);
 }
 
-/// Posts side by side. A call that says which status it expects is sent once, others until they are answered.
+/// Asks for a user's unread again and again: it is this, or not known, and never anything else.
+pub async fn ask_often(world: &World, step: &AskOften) {
+    let caller = world.server.as_user(world.uid(&step.user), ENDPOINT);
+    let must_be = json!(step.total.to_string());
+    let mut answered = 0;
+    for number in 1..=step.times {
+        let reply = caller.get("/v1/unread").await;
+        let is_right = reply.status == 200 && reply.json()["total"] == must_be;
+        assert!(is_right || reply.status == 503, "read {number}: {reply}, must be {must_be} or 503");
+        answered += u64::from(is_right);
+    }
+    println!("{}: {answered} of {} reads were answered with a number", world.id, step.times);
+    assert!(answered > 0, "no read was answered with a number");
+}
+
+/// Posts side by side. A call that says which status it expects is sent until the server is sure, others until they are
+/// answered with success.
 async fn post_all(
     world: &World,
     calls: Vec<(u64, String, Value)>,
@@ -82,11 +100,21 @@ async fn post_all(
         let reply = if expect.status.is_empty() {
             caller.post_until_answered(&path, &body).await
         } else {
-            caller.post(&path, &body).await
+            until_sure(expect, || caller.post(&path, &body)).await
         };
         check(&reply, expect, usual);
     });
     futures::stream::iter(posts).buffer_unordered(AT_ONCE).collect::<()>().await;
+}
+
+/// Sends again what is answered with 503: it says that the server can't refuse it for sure yet.
+async fn until_sure<F: Future<Output = Reply>>(expect: &Expect, send: impl Fn() -> F) -> Reply {
+    wait_until(DEADLINE, "an answer that is sure", || async {
+        let reply = send().await;
+        let is_sure = reply.status != 503 || expect.status.contains(&503);
+        if is_sure { Ok(reply) } else { Err(reply.to_string()) }
+    })
+    .await
 }
 
 fn check(reply: &Reply, expect: &Expect, usual: u16) {

@@ -37,14 +37,14 @@ pub fn of(world: &World, step: &Step, round: u64) -> Option<Vec<Value>> {
             &s.users,
             ordered(
                 s.version,
-                json!({"type": "member_joined", "conversation_id": s.c, "at_seq": s.at_seq.to_string(), "occurred_at": at(&s.at)}),
+                json!({"type": "member_joined", "conversation_id": world.conversation(&s.c), "at_seq": s.at_seq.to_string(), "occurred_at": at(&s.at)}),
             ),
         ),
         Step::Leave(s) => per_user(
             &s.users,
             ordered(
                 s.version,
-                json!({"type": "member_left", "conversation_id": s.c, "at_seq": s.at_seq.to_string(), "occurred_at": at(&s.at)}),
+                json!({"type": "member_left", "conversation_id": world.conversation(&s.c), "at_seq": s.at_seq.to_string(), "occurred_at": at(&s.at)}),
             ),
         ),
         Step::Settings(s) => per_user(
@@ -53,7 +53,7 @@ pub fn of(world: &World, step: &Step, round: u64) -> Option<Vec<Value>> {
         ),
         Step::ReadFor(s) => per_user(
             &s.users,
-            json!({"type": "read", "endpoint": "phone", "conversation_id": s.c, "up_to_seq": s.up_to.to_string(), "occurred_at": at(&s.at)}),
+            json!({"type": "read", "endpoint": "phone", "conversation_id": world.conversation(&s.c), "up_to_seq": s.up_to.to_string(), "occurred_at": at(&s.at)}),
         ),
         Step::AckFor(s) => {
             let sender = world.uid(&s.from).to_string();
@@ -62,25 +62,25 @@ pub fn of(world: &World, step: &Step, round: u64) -> Option<Vec<Value>> {
                 seqs.map(|seq| json!({"seq": seq.to_string(), "sender_uid": sender})).collect();
             per_user(
                 &s.users,
-                json!({"type": "acked", "endpoint": "phone", "conversation_id": s.c, "messages": messages, "occurred_at": at(&s.at)}),
+                json!({"type": "acked", "endpoint": "phone", "conversation_id": world.conversation(&s.c), "messages": messages, "occurred_at": at(&s.at)}),
             )
         }
         Step::Send(s) => sent(world, s, round),
         Step::Recall(s) => {
             let recalled_at = at(&s.at);
-            let recalled = |seq: u64| json!({"type": "message_recalled", "conversation_id": s.c, "seq": seq.to_string(), "occurred_at": recalled_at});
+            let recalled = |seq: u64| json!({"type": "message_recalled", "conversation_id": world.conversation(&s.c), "seq": seq.to_string(), "occurred_at": recalled_at});
             world.seqs(&s.seqs, round).into_iter().map(recalled).collect()
         }
         Step::Skip(s) => vec![
-            json!({"type": "seq_skipped", "conversation_id": s.c, "from": s.from.to_string(), "to": s.to.to_string(), "occurred_at": at(&s.at)}),
+            json!({"type": "seq_skipped", "conversation_id": world.conversation(&s.c), "from": s.from.to_string(), "to": s.to.to_string(), "occurred_at": at(&s.at)}),
         ],
         Step::Close(s) => vec![ordered(
             s.version,
-            json!({"type": "conversation_closed", "conversation_id": s.c, "closed": s.closed, "occurred_at": at(&s.at)}),
+            json!({"type": "conversation_closed", "conversation_id": world.conversation(&s.c), "closed": s.closed, "occurred_at": at(&s.at)}),
         )],
         Step::Policy(s) => vec![ordered(
             s.version,
-            json!({"type": "conversation_policy", "conversation_id": s.c, "receipts": s.receipts, "occurred_at": at(&s.at)}),
+            json!({"type": "conversation_policy", "conversation_id": world.conversation(&s.c), "receipts": s.receipts, "occurred_at": at(&s.at)}),
         )],
         Step::Batch(steps) => {
             let events = steps.iter().map(|step| of(world, step, round));
@@ -98,7 +98,7 @@ fn sent(world: &World, step: &Sent, round: u64) -> Vec<Value> {
     let event = |(number, seq): (usize, &u64)| {
         let msg_id = if step.msg.is_some() { first + number as u64 } else { msg_id(*seq) };
         json!({
-            "type": "message_sent", "conversation_id": step.c, "seq": seq.to_string(),
+            "type": "message_sent", "conversation_id": world.conversation(&step.c), "seq": seq.to_string(),
             "msg_id": msg_id.to_string(), "sender_uid": sender, "occurred_at": sent_at,
             "countable": step.countable.unwrap_or(true), "mentions": mentions,
         })

@@ -1,11 +1,9 @@
 //! The scenario files.
 
 use crate::format::Scenario;
+use crate::shown_by;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-/// Parts that exist. A scenario that needs another one waits, and the runner says so.
-pub const PARTS: [&str; 1] = ["embedded"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data")
@@ -14,7 +12,7 @@ fn folder() -> PathBuf {
 /// Loads every scenario, in the order of `ids.txt`.
 ///
 /// Fails when a file can't be read, when an id of `ids.txt` has no file or a file's id is not in it, and when
-/// a scenario has nothing to do although nothing is missing.
+/// a scenario has nothing to do although nothing is missing, or names a test that does not exist.
 #[must_use]
 pub fn load() -> Vec<Scenario> {
     let ids = std::fs::read_to_string(folder().join("ids.txt")).expect("ids.txt can be read");
@@ -40,19 +38,16 @@ fn scenario(path: &Path) -> Scenario {
     let scenario: Scenario = toml::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     assert!(name.starts_with(&format!("{}-", scenario.id)), "{name} must begin with its id {}", scenario.id);
-    assert!(!scenario.steps.is_empty() || !missing(&scenario).is_empty(), "{name} has no steps");
+    let has_reason = !scenario.needs.is_empty() || !scenario.shown_by.is_empty();
+    assert!(scenario.steps.is_empty() == has_reason, "{name} has either steps or a reason to have none");
+    assert!(!scenario.parts.is_empty(), "{name} runs nowhere");
+    scenario.shown_by.iter().for_each(|test| shown_by::check(name, test));
     scenario
-}
-
-/// Parts that a scenario needs and that do not exist.
-#[must_use]
-pub fn missing(scenario: &Scenario) -> Vec<&str> {
-    scenario.needs.iter().map(String::as_str).filter(|need| !PARTS.contains(need)).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    /// Every file can be read, also of scenarios that wait.
+    /// Every file can be read, also of scenarios that wait, and every test that one names exists.
     #[test]
     fn every_file_is_valid() {
         assert!(!super::load().is_empty());

@@ -1,21 +1,24 @@
 //! Steps that look at topics and metrics.
 
 use crate::format::{Device, Metric, Put, Records, ToldWithin};
+use crate::matching::Wanted;
 use crate::world::World;
 use readmark_test_harness::device::Devices;
 use readmark_test_harness::{DEADLINE, TopicRecord, metrics, now_ms, wait_until};
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// What the sender's device shows for each of the seqs.
 pub async fn device(world: &World, step: &Device, round: u64) {
+    let id = world.conversation(&step.c);
     wait_until(DEADLINE, &format!("devices to show {}/{}", step.read, step.total), || async {
         let mut devices = Devices::default();
-        world.server.topic("read-changed").await.iter().for_each(|record| devices.told(&record.json()));
+        world.records("read-changed").await.iter().for_each(|record| devices.told(&record.json()));
         for seq in world.seqs(&step.seqs, round) {
-            match devices.shown(&step.c, seq) {
+            match devices.shown(&id, seq) {
                 Some(shown) if (shown.read, shown.total) == (step.read, step.total) => {}
-                shown => return Err(format!("{}/{seq} shows {shown:?}", step.c)),
+                shown => return Err(format!("{id}/{seq} shows {shown:?}")),
             }
         }
         Ok(())
@@ -26,13 +29,20 @@ pub async fn device(world: &World, step: &Device, round: u64) {
 /// Counts the records of a topic that match.
 pub async fn records(world: &World, step: &Records) {
     let is_upper_bound_only = step.exactly.is_none() && step.at_least.is_none();
+    let wanted = Wanted::of(world, &step.fields, &step.below, &step.above);
     let look = || async {
-        let all = if step.since {
-            world.server.topic_from(&step.topic, &world.noted(&step.topic)).await
-        } else {
-            world.server.topic(&step.topic).await
+        let all = match step.since {
+            true => world.records_since_note(&step.topic).await,
+            false => world.records(&step.topic).await,
         };
-        let found: Vec<&TopicRecord> = all.iter().filter(|record| matches(world, step, record)).collect();
+        let is_wanted = |record: &&Arc<TopicRecord>| {
+            let named = |(name, value): (&String, &String)| record.header(name) == world.fill(value);
+            wanted.matches(&record.json()) && step.headers.iter().all(named)
+        };
+        let found: Vec<_> = all.iter().filter(is_wanted).collect();
+        if step.once {
+            differ(&found)?;
+        }
         let count = count(step, &found);
         let right = step.exactly.is_none_or(|exactly| count == exactly)
             && step.at_least.is_none_or(|least| count >= least)
@@ -48,24 +58,20 @@ pub async fn records(world: &World, step: &Records) {
     }
 }
 
-fn count(step: &Records, found: &[&TopicRecord]) -> usize {
+/// Fails when two of them say the same.
+fn differ(found: &[&Arc<TopicRecord>]) -> Result<(), String> {
+    let mut said = BTreeSet::new();
+    let twice = found.iter().find(|record| !said.insert(&record.payload));
+    twice.map_or(Ok(()), |record| Err(format!("said twice: {}", record.payload)))
+}
+
+fn count(step: &Records, found: &[&Arc<TopicRecord>]) -> usize {
     match &step.distinct {
         None => found.len(),
         Some(field) => {
             found.iter().map(|record| record.json()[field].to_string()).collect::<BTreeSet<_>>().len()
         }
     }
-}
-
-fn matches(world: &World, step: &Records, record: &TopicRecord) -> bool {
-    let payload = record.json();
-    let number = |field: &String| payload[field].as_str().and_then(|text| text.parse::<u64>().ok());
-    step.fields.iter().all(|(field, value)| {
-        let filled = value.as_str().map_or_else(|| value.clone(), |text| json!(world.fill(text)));
-        payload[field] == filled
-    }) && step.below.iter().all(|(field, bound)| number(field).is_some_and(|value| value < *bound))
-        && step.above.iter().all(|(field, bound)| number(field).is_some_and(|value| value > *bound))
-        && step.headers.iter().all(|(name, value)| record.header(name) == world.fill(value))
 }
 
 /// The value of a metric.
@@ -91,14 +97,14 @@ pub async fn put(world: &World, step: &Put) {
 
 /// An ack, and how long its announcement takes by the log's own times.
 pub async fn told_within(world: &World, step: &ToldWithin) {
-    let (uid, sent_at) = (world.uid(&step.user), now_ms());
-    let body = json!({"conversation_id": step.c, "messages": [{"seq": step.seq.to_string()}]});
+    let (uid, id, sent_at) = (world.uid(&step.user), world.conversation(&step.c), now_ms());
+    let body = json!({"conversation_id": id, "messages": [{"seq": step.seq.to_string()}]});
     let _ = world.server.as_user(uid, "phone").post_until_answered("/v1/acks", &body).await.expect(202);
     let told_at = wait_until(DEADLINE, "the sender to be told", || async {
-        let told = world.server.topic("read-changed").await.into_iter().find(|record| {
+        let told = world.records("read-changed").await.into_iter().find(|record| {
             let told = record.json();
             told["kind"] == "message_read"
-                && told["conversation_id"] == json!(step.c)
+                && told["conversation_id"] == json!(id)
                 && told["seq"] == json!(step.seq.to_string())
                 && told["read"] != "0"
         });

@@ -1,7 +1,12 @@
 //! What the steps of one scenario share.
 
+use crate::devices::DevicesByUser;
+use crate::format::Scenario;
 use crate::names::{Names, seqs};
-use readmark_test_harness::Server;
+use crate::parts::Parts;
+use crate::redis::Redis;
+use crate::topics::{Ends, Topics};
+use readmark_test_harness::{Server, TopicRecord};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,40 +15,63 @@ use tokio::task::JoinHandle;
 /// The scenario's own scale of time begins this long ago.
 const BASE_BEFORE_NOW_MS: i64 = 3_600_000;
 
-/// Where a topic's partitions ended: (partition, offset).
-pub type Ends = Vec<(u32, u64)>;
+/// A server, which scenarios may share, and its topics.
+#[derive(Clone)]
+pub struct Served {
+    /// The server.
+    pub server: Server,
+    /// Its topics.
+    pub topics: Arc<Topics>,
+}
 
 /// One run of a scenario.
 pub struct World {
-    /// The server, for this scenario alone.
+    /// The server.
     pub server: Server,
+    /// What it runs on.
+    pub parts: Parts,
+    /// The scenario's place among all, which no other one has.
+    pub number: u64,
+    /// Its id.
+    pub id: String,
     /// Does this installation order facts about members by `version`?
     pub orders_by_version: bool,
+    /// Devices that follow their user's stream.
+    pub devices: DevicesByUser,
+    /// The scenario's own Redis, where it does something to it.
+    pub redis: Option<Redis>,
+    /// Rounds of the fence so far; `None` before its members have joined.
+    pub fence_rounds: tokio::sync::Mutex<Option<u64>>,
+    topics: Arc<Topics>,
     names: Mutex<Names>,
     base_ms: i64,
     last_ms: AtomicU64,
-    noted: Mutex<BTreeMap<String, Ends>>,
+    noted: Mutex<BTreeMap<&'static str, Ends>>,
     over: Arc<AtomicBool>,
     watches: Mutex<Vec<JoinHandle<()>>>,
-    /// Rounds of the fence so far; `None` before its members have joined.
-    pub fence_rounds: tokio::sync::Mutex<Option<u64>>,
 }
 
 impl World {
     /// Of a server.
-    #[must_use]
-    pub fn new(server: Server, orders_by_version: bool) -> Self {
+    pub fn new(scenario: &Scenario, number: u64, parts: Parts, served: Served, redis: Option<Redis>) -> Self {
         let now = i64::try_from(readmark_test_harness::now_ms()).expect("fits 63 bits");
+        let order = scenario.env.get("READMARK_ORDER__SOURCE");
         Self {
-            server,
-            orders_by_version,
-            names: Mutex::default(),
+            server: served.server,
+            parts,
+            number,
+            id: scenario.id.clone(),
+            orders_by_version: order.is_some_and(|source| source == "version"),
+            devices: DevicesByUser::default(),
+            redis,
+            fence_rounds: tokio::sync::Mutex::default(),
+            topics: served.topics,
+            names: Mutex::new(Names::of(&scenario.id, number)),
             base_ms: now - BASE_BEFORE_NOW_MS,
             last_ms: AtomicU64::new(0),
             noted: Mutex::default(),
             over: Arc::default(),
             watches: Mutex::default(),
-            fence_rounds: tokio::sync::Mutex::default(),
         }
     }
 
@@ -57,8 +85,12 @@ impl World {
         self.names.lock().unwrap().uids(&list.replace("{i}", &round.to_string()))
     }
 
+    /// The id of a conversation.
+    pub fn conversation(&self, name: &str) -> String {
+        self.names.lock().unwrap().conversation(name)
+    }
+
     /// The seqs of a list; `{i}` is the round of a repetition.
-    #[must_use]
     pub fn seqs(&self, list: &str, round: u64) -> Vec<u64> {
         seqs(&list.replace("{i}", &round.to_string()))
     }
@@ -79,23 +111,42 @@ impl World {
         now.max(before.unwrap_or_default() + 1).to_string()
     }
 
-    /// Remembers where every topic ends.
-    pub async fn note(&self) {
-        for topic in
-            ["conversation-events", "acks", "marks", "conversation-changed", "read-changed", "dead-letters"]
-        {
-            let ends = self.server.topic_ends(topic).await.iter().map(|p| (p.partition, p.end)).collect();
-            self.noted.lock().unwrap().insert(topic.to_owned(), ends);
-        }
+    /// The records of a topic whose key is a user or a conversation of this scenario.
+    pub async fn records(&self, topic: &str) -> Vec<Arc<TopicRecord>> {
+        self.topics.find(topic, |record| self.owns(record)).await
     }
 
-    /// Where a topic ended at the last note.
-    pub fn noted(&self, topic: &str) -> Ends {
-        self.noted.lock().unwrap().get(topic).cloned().expect("a note comes before a check with `since`")
+    /// Those of them that came after the last note.
+    pub async fn records_since_note(&self, topic: &str) -> Vec<Arc<TopicRecord>> {
+        let noted = self.noted.lock().unwrap().get(topic).cloned();
+        let noted = noted.expect("a note comes before a check with `since`");
+        let is_since = |record: &TopicRecord| record.offset >= noted[&record.partition] && self.owns(record);
+        self.topics.find(topic, is_since).await
+    }
+
+    /// The records of a topic whose key is wanted.
+    pub async fn records_by_key(
+        &self,
+        topic: &str,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Vec<Arc<TopicRecord>> {
+        self.topics.find(topic, |record| record.key.as_deref().is_some_and(&is_wanted)).await
+    }
+
+    fn owns(&self, record: &TopicRecord) -> bool {
+        record.key.as_deref().is_some_and(|key| self.names.lock().unwrap().owns(key))
+    }
+
+    /// Remembers where every topic ends, and what every device was told.
+    pub async fn note(&self) {
+        for topic in Topics::names() {
+            let ends = self.topics.ends(topic).await;
+            self.noted.lock().unwrap().insert(topic, ends);
+        }
+        self.devices.note();
     }
 
     /// Is the scenario over? Watches end then.
-    #[must_use]
     pub fn over(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.over)
     }
@@ -105,12 +156,20 @@ impl World {
         self.watches.lock().unwrap().push(watch);
     }
 
-    /// Ends the watches; fails when one has seen what must never be.
+    /// Ends the watches; fails when one, or a device, has seen what must never be.
     pub async fn end(&self) {
         self.over.store(true, Ordering::SeqCst);
         let watches = std::mem::take(&mut *self.watches.lock().unwrap());
         for watch in watches {
-            watch.await.unwrap_or_else(|e| panic!("a watch failed: {e}"));
+            watch.await.unwrap_or_else(|e| panic!("a watch failed: {}", crate::run::said(e)));
         }
+        self.devices.check();
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        // Also when a step has failed: nobody looks any more.
+        self.over.store(true, Ordering::SeqCst);
     }
 }

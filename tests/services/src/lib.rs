@@ -4,6 +4,8 @@
 //! Everything here panics when it can't go on: a panic is how a test fails.
 #![allow(clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
 
+pub mod redis;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;

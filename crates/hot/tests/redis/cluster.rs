@@ -1,11 +1,11 @@
 //! The conformance suite on a cluster of three nodes, and what only a cluster does.
 
-use super::server::Server;
 use super::{PREFIX, SHORT_LEASE_MS, head, open, rebuilt, told, uid, unread};
 use async_trait::async_trait;
 use readmark_hot::conformance::{self, Group, Loss, Subject};
 use readmark_hot::redis::{RedisHot, RedisOptions};
 use readmark_hot::{Held, HotState, Wakeup};
+use readmark_test_services::redis::Server;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, OwnedMutexGuard};

@@ -1,10 +1,10 @@
 //! R10: a replica that lacks the last writes takes over.
 
-use super::proxy::Proxy;
-use super::server::Server;
 use super::{head, open, rebuilt, told, uid, unread};
 use readmark_domain::hot::Synced;
 use readmark_hot::{Held, HotState, Wakeup};
+use readmark_test_services::redis::Proxy;
+use readmark_test_services::redis::Server;
 use std::time::{Duration, Instant};
 
 async fn wait_for(server: &Server, section: &str, wanted: &str) {

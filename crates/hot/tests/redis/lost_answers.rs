@@ -1,13 +1,13 @@
 //! L3: the answer of a script that took effect is lost.
 
 use super::PREFIX;
-use super::proxy::Proxy;
-use super::server::Server;
 use super::{head, open, rebuilt, told, uid};
 use async_trait::async_trait;
 use readmark_hot::HotState;
 use readmark_hot::conformance::{DIFFERENTIAL_OPERATIONS, DIFFERENTIAL_SEEDS, Loss, Subject, differential};
 use readmark_hot::redis::RedisHot;
+use readmark_test_services::redis::Proxy;
+use readmark_test_services::redis::Server;
 use std::sync::Arc;
 use std::time::Duration;
 

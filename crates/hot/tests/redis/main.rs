@@ -6,10 +6,8 @@ mod failover;
 mod lost_answers;
 mod one_server;
 mod outage;
-mod proxy;
 mod scripts;
 mod security;
-mod server;
 
 use readmark_domain::hot::{Change, Completed, SyncToken, TallyChange};
 use readmark_domain::id::{ConversationId, Seq, Uid};

@@ -1,11 +1,11 @@
 //! The conformance suite on one server that writes everything down, so that it has its keys again after a restart.
 
-use super::server::Server;
 use super::{PREFIX, SHORT_LEASE_MS};
 use async_trait::async_trait;
 use readmark_hot::HotState;
 use readmark_hot::conformance::{self, Group, Loss, Subject};
 use readmark_hot::redis::{RedisHot, RedisOptions};
+use readmark_test_services::redis::Server;
 use std::sync::Arc;
 use std::time::Duration;
 

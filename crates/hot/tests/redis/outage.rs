@@ -1,9 +1,9 @@
 //! L1: the connection is cut once, and for long; a server that says nothing, refuses, or is full.
 
-use super::proxy::Proxy;
-use super::server::Server;
 use super::{head, member, open, rebuilt, tally, told, uid, unread};
 use readmark_hot::{Held, HotErrorKind, HotState, Wakeup};
+use readmark_test_services::redis::Proxy;
+use readmark_test_services::redis::Server;
 use std::time::{Duration, Instant};
 
 /// An operation answers within this, whatever happens: its own limit and what a busy machine adds.
@@ -140,7 +140,7 @@ async fn garbage_is_a_missing_user() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_there_is_unavailable_and_nonsense_is_refused() {
-    let port = super::server::free_port();
+    let port = readmark_test_services::redis::free_port();
     let error = open(&format!("redis://127.0.0.1:{port}")).await.expect_err("nobody is there");
     assert_eq!(error.kind, HotErrorKind::Unavailable, "{error}");
     assert!(error.to_string().contains(&port.to_string()), "{error}");

@@ -1,8 +1,8 @@
 //! What scripts leave on the server: keys, their lives, what is written.
 
-use super::server::Server;
 use super::{head, open, rebuilt, tally, told, uid};
 use readmark_hot::{HotState, KEPT_MS};
+use readmark_test_services::redis::Server;
 
 /// All keys of a user live as long as its record; nothing lives for ever.
 #[tokio::test(flavor = "multi_thread")]

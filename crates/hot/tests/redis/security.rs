@@ -1,9 +1,9 @@
 //! Passwords, users with few rights, TLS.
 
-use super::server::{Server, free_port};
 use super::{PREFIX, head, rebuilt, told, uid};
 use readmark_hot::redis::{RedisHot, RedisOptions, RedisTls};
 use readmark_hot::{HotErrorKind, HotState, Wakeup};
+use readmark_test_services::redis::{Server, free_port};
 use std::path::Path;
 use std::process::Command;
 

@@ -20,11 +20,13 @@ struct State {
 
 /// A running proxy.
 pub struct Proxy {
+    /// Where it listens.
     pub address: SocketAddr,
     state: Arc<State>,
 }
 
 impl Proxy {
+    /// Before a server at this address.
     pub async fn start(server: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("its address");
@@ -40,6 +42,8 @@ impl Proxy {
         Self { address, state }
     }
 
+    /// For a client.
+    #[must_use]
     pub fn url(&self) -> String {
         format!("redis://{}", self.address)
     }
@@ -49,7 +53,8 @@ impl Proxy {
         self.state.loses_next.store(true, Ordering::SeqCst);
     }
 
-    /// Is the next answer still to be lost?
+    /// How many answers were lost.
+    #[must_use]
     pub fn lost(&self) -> u32 {
         self.state.lost.load(Ordering::SeqCst)
     }
@@ -60,6 +65,12 @@ impl Proxy {
         self.state.cuts.send_modify(|cuts| *cuts += 1);
     }
 
+    /// Cuts every connection once; new ones are taken.
+    pub fn cut_once(&self) {
+        self.state.cuts.send_modify(|cuts| *cuts += 1);
+    }
+
+    /// Takes connections again.
     pub fn heal(&self) {
         self.state.is_cut.store(false, Ordering::SeqCst);
     }
@@ -72,7 +83,7 @@ impl Proxy {
     /// As [`Proxy::lead_new_to`], and connections there are are cut.
     pub fn lead_to(&self, server: String) {
         self.lead_new_to(server);
-        self.state.cuts.send_modify(|cuts| *cuts += 1);
+        self.cut_once();
     }
 }
 

@@ -12,6 +12,7 @@ const DEADLINE: Duration = Duration::from_secs(30);
 
 /// A running server, ended when dropped.
 pub struct Server {
+    /// Where it listens, on loopback.
     pub port: u16,
     directory: TempDir,
     options: Vec<String>,
@@ -19,6 +20,7 @@ pub struct Server {
 }
 
 /// A port that nobody has. In a cluster a node needs a second one, 10,000 above.
+#[must_use]
 pub fn free_port() -> u16 {
     loop {
         let port =
@@ -48,6 +50,7 @@ impl Server {
         Self::start_with(&["--appendonly", "yes", "--appendfsync", "always"]).await
     }
 
+    /// Starts one with these arguments; it writes nothing down unless they say so.
     pub async fn start_with(options: &[&str]) -> Self {
         let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
         let directory = tempfile::tempdir().expect("a folder");
@@ -58,15 +61,22 @@ impl Server {
         server
     }
 
+    /// For a client.
+    #[must_use]
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
+    /// Host and port.
+    #[must_use]
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 
     /// A command on a connection of its own.
+    ///
+    /// # Errors
+    /// What the server or the connection says.
     pub async fn command(&self, words: &[&str]) -> redis::RedisResult<redis::Value> {
         let client = Client::open(self.url())?;
         let mut connection = client.get_multiplexed_async_connection().await?;

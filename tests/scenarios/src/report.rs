@@ -1,0 +1,97 @@
+//! Runs every scenario on a set of parts and says of each what became of it.
+
+use crate::files;
+use crate::format::{Scenario, Step};
+use crate::parts::Parts;
+use crate::run::run;
+use crate::stage::{Stage, any};
+use futures::{FutureExt, StreamExt};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Scenarios at once that have a server of their own: more only wait for the two cores they can count on.
+const AT_ONCE: usize = 4;
+/// Scenarios at once that share a server, beside those: they mostly wait for it.
+const SHARING_AT_ONCE: usize = 6;
+
+/// A scenario, with its place among all.
+type Numbered = (u64, Scenario);
+
+/// Runs all, or those whose ids are among the arguments that are no options.
+#[must_use]
+pub fn main(parts: Parts) -> ExitCode {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let is_wanted = |scenario: &Scenario| wanted.is_empty() || wanted.contains(&scenario.id);
+    let all: Vec<Numbered> = (0..).zip(files::load()).filter(|(_, scenario)| is_wanted(scenario)).collect();
+    let is_ready = |(_, scenario): &Numbered| !scenario.steps.is_empty() && scenario.parts.contains(&parts);
+    let (ready, others): (Vec<_>, Vec<_>) = all.into_iter().partition(is_ready);
+    let started = Instant::now();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let failed = runtime.block_on(run_all(parts, &ready));
+    list_the_rest(parts, &ready, &others);
+    let (count, took) = (ready.len(), started.elapsed());
+    println!("\n{count} ran on {parts} in {took:.1?}, {} of them failed {failed:?}", failed.len());
+    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn list_the_rest(parts: Parts, ready: &[Numbered], others: &[Numbered]) {
+    println!("\nwaiting for a part of it:");
+    for (_, scenario) in ready {
+        for waits in &scenario.waits {
+            println!("  {:<4} {}: {}", scenario.id, waits.part, waits.what);
+        }
+    }
+    println!("\nnot run on {parts}:");
+    for (_, Scenario { id, needs, shown_by, fault, .. }) in others {
+        if !needs.is_empty() {
+            println!("  {id:<4} waiting for {}: {fault}", needs.join(", "));
+        } else if !shown_by.is_empty() {
+            println!("  {id:<4} shown by {}", shown_by.join(", "));
+        } else {
+            println!("  {id:<4} on other parts only");
+        }
+    }
+}
+
+/// The ids of those that failed.
+async fn run_all(parts: Parts, scenarios: &[Numbered]) -> Vec<String> {
+    let stage = Arc::new(Stage::on(parts));
+    let is_timed = |(_, scenario): &&Numbered| any(&scenario.steps, parts, &Step::is_timed);
+    let (timed, others): (Vec<_>, Vec<_>) = scenarios.iter().partition(is_timed);
+    let (sharing, own): (Vec<_>, Vec<_>) =
+        others.into_iter().partition(|(_, scenario)| stage.shares(scenario));
+    let side_by_side =
+        futures::future::join(at_once(AT_ONCE, &stage, own), at_once(SHARING_AT_ONCE, &stage, sharing));
+    let (mut failed, more) = side_by_side.await;
+    failed.extend(more);
+    failed.extend(at_once(1, &stage, timed).await);
+    if let Some(printed) = stage.printed().filter(|_| !failed.is_empty()) {
+        println!("--- what the shared server printed last\n{printed}\n---");
+    }
+    failed
+}
+
+async fn at_once(count: usize, stage: &Arc<Stage>, scenarios: Vec<&Numbered>) -> Vec<String> {
+    let runs = scenarios.into_iter().map(|(number, scenario)| one(stage, *number, scenario).boxed());
+    futures::stream::iter(runs).buffer_unordered(count).filter_map(futures::future::ready).collect().await
+}
+
+async fn one(stage: &Arc<Stage>, number: u64, scenario: &Scenario) -> Option<String> {
+    let started = Instant::now();
+    let outcome = run(Arc::clone(stage), scenario.clone(), number).await;
+    let (took, Scenario { id, fault, right, .. }) = (started.elapsed(), scenario);
+    match outcome {
+        Ok(()) => {
+            println!("ok     {id:<4} {took:>7.2?}  {fault}");
+            None
+        }
+        Err(failure) => {
+            let parts = stage.parts();
+            println!(
+                "FAILED {id:<4} {took:>7.2?}  on {parts}: {fault}\n       right: {right}\n       {failure}"
+            );
+            Some(id.clone())
+        }
+    }
+}
