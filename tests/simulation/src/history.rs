@@ -10,6 +10,7 @@ use readmark_domain::fact::{
     AckFact, ConversationClosed, ConversationFact, ConversationPolicy, HeadImported, MarkFact, MemberJoined,
     MemberLeft, MessageRecalled, MessageSent, SeqSkipped, UserErased, UserSettings, WatermarkImported,
 };
+use readmark_domain::hot::SEQS_MAX;
 use readmark_domain::id::{ConversationId, MsgId, Seq, Uid};
 use readmark_domain::register::ReceiptsMode;
 use readmark_domain::time::{Order, OrderSource, TimeMs};
@@ -215,10 +216,16 @@ impl Generator<'_> {
             self.policy(&id, ReceiptsMode::Full, at, T0_MS - 1_000);
             self.next_policy += 1;
         }
+        // More skipped seqs than a hot state keeps one by one, with members from before them.
+        let has_gap = base > SEQS_MAX as u64 && base < 1_000 && self.rng.chance(60);
         let mut late = Vec::new();
         for who in 1..=self.users {
             if self.rng.chance(80) {
-                let at_seq = if self.rng.chance(85) { base } else { base + self.rng.below(3) };
+                let at_seq = match self.rng.below(100) {
+                    0..40 if has_gap => self.rng.below(base - SEQS_MAX as u64),
+                    0..85 => base,
+                    _ => base + self.rng.below(3),
+                };
                 // Some join facts come after a later one was known: stale, but `joined` is a maximum.
                 let order = if self.rng.chance(25) { 8 } else { 0 };
                 let join = given(&self.join(&id, who, at_seq, Some(order)), What::Conversation);
@@ -227,7 +234,14 @@ impl Generator<'_> {
                 late.push(who);
             }
         }
-        if self.rng.chance(20) {
+        if has_gap {
+            self.put_conversation(&ConversationFact::SeqSkipped(SeqSkipped {
+                conversation_id: id,
+                from: seq(1),
+                to: seq(base),
+                occurred_at: TimeMs::saturating(T0_MS),
+            }));
+        } else if self.rng.chance(20) {
             self.import(&mut conversation);
         }
         self.messages(&mut conversation);
