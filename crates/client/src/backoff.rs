@@ -1,3 +1,4 @@
+use crate::error::ClientError;
 use std::time::Duration;
 
 /// The first pause.
@@ -14,9 +15,58 @@ pub(crate) fn pause(failures: u32, draw: f64) -> Duration {
     Duration::from_millis(ms as u64)
 }
 
+/// Tries of what names a message that is not there: with these pauses some minutes, far longer than a message is on its
+/// way from the IM.
+const BEYOND_HEAD_TRIES_MAX: u32 = 16;
+
+/// When what was refused after `failures` refusals before may be sent again: after as long as the server asks for and up
+/// to half of that on top, else after [`pause`]. Nothing when it is refused for good.
+#[must_use]
+pub(crate) fn again_after(refused: &ClientError, failures: u32, draw: f64) -> Option<Duration> {
+    if !refused.is_retryable() {
+        return None;
+    }
+    match refused {
+        ClientError::Refused { retry_after: Some(asked), .. } => {
+            Some(asked.mul_f64(1.0 + draw.clamp(0.0, 1.0) / 2.0))
+        }
+        ClientError::Refused { status: 409, .. } if failures >= BEYOND_HEAD_TRIES_MAX => None,
+        ClientError::Refused { .. }
+        | ClientError::Address { .. }
+        | ClientError::Token { .. }
+        | ClientError::NoAnswer { .. } => Some(pause(failures, draw)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn refused(status: u16, problem: &str, retry_after_s: Option<u64>) -> ClientError {
+        let (call, problem, detail) = ("read".to_owned(), problem.to_owned(), String::new());
+        ClientError::Refused {
+            call,
+            status,
+            problem,
+            detail,
+            retry_after: retry_after_s.map(Duration::from_secs),
+        }
+    }
+
+    #[test]
+    fn what_is_refused_goes_again_when_the_server_says_and_not_for_ever() {
+        let ms =
+            |error: &ClientError, failures| again_after(error, failures, 1.0).map(|wait| wait.as_millis());
+        assert_eq!(ms(&refused(503, "unavailable", Some(2)), 9), Some(3_000));
+        assert_eq!(ms(&refused(429, "rate-limited", Some(1)), 0), Some(1_500));
+        let beyond = refused(409, "seq-beyond-head", None);
+        assert_eq!(
+            [0, 3, 15, 16].map(|failures| ms(&beyond, failures)),
+            [Some(200), Some(1_600), Some(30_000), None]
+        );
+        assert_eq!(ms(&refused(409, "conversation-closed", None), 0), None);
+        assert_eq!(ms(&refused(403, "not-a-member", None), 0), None);
+    }
 
     #[test]
     fn pauses_grow_to_a_bound() {

@@ -1,10 +1,10 @@
 //! A connection that is kept up: follows the user's stream from where it stood, and sends acks and marks.
 
-use crate::backoff::pause;
+use crate::backoff::{again_after, pause};
 use crate::client::Client;
 use crate::error::ClientError;
 use crate::link::{Link, LinkEnd, Message};
-use crate::outbox::{Outbox, Parcel};
+use crate::outbox::{MERGE_MS, Outbox, Parcel};
 use crate::tallies::Tallies;
 use crate::unread::{Snapshot, Unread};
 use rand::Rng;
@@ -39,7 +39,7 @@ pub enum Event {
     Snapshot,
     /// One entry more, merged already.
     Entry(Entry),
-    /// The server refused this for good.
+    /// The server refused this for good; or it names a message that did not arrive for some minutes.
     Refused(Parcel, ClientError),
 }
 
@@ -84,6 +84,8 @@ impl Client {
             shared: shared.clone(),
             told,
             waiting: BTreeMap::new(),
+            refusals: BTreeMap::new(),
+            held_until_ms: 0,
             next_id: 0,
         };
         Session { shared, events, task: tokio::spawn(follower.run()) }
@@ -151,9 +153,10 @@ impl Shared {
         self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What was not answered.
     fn put_back(&self, parcel: Parcel) {
-        let now_ms = self.now_ms();
-        self.outbox().put_back(parcel, now_ms);
+        let due_ms = self.now_ms().saturating_add(MERGE_MS);
+        self.outbox().put_back(parcel, due_ms);
     }
 
     fn now_ms(&self) -> u64 {
@@ -167,6 +170,10 @@ struct Follower {
     told: mpsc::Sender<Event>,
     /// Sent and not answered yet.
     waiting: BTreeMap<u64, Parcel>,
+    /// How often in a row each conversation's parcels were refused for now.
+    refusals: BTreeMap<ConversationId, u32>,
+    /// The server has asked to be left alone until then.
+    held_until_ms: u64,
     next_id: u64,
 }
 
@@ -194,7 +201,7 @@ impl Follower {
         let mut link = Link::connect(&self.client, token.as_ref()).await?;
         let mut is_connected = false;
         loop {
-            let due = self.shared.outbox().due_ms();
+            let due = self.shared.outbox().due_ms().map(|ms| ms.max(self.held_until_ms));
             let due = due.map(|ms| self.shared.started + std::time::Duration::from_millis(ms));
             let message = tokio::select! {
                 message = link.next() => message.map_err(LinkEnd::into_error)?,
@@ -231,18 +238,32 @@ impl Follower {
                 }
             }
             Message::Done(id) => {
-                self.waiting.remove(&id);
+                if let Some(parcel) = self.waiting.remove(&id) {
+                    self.refusals.remove(parcel.conversation_id());
+                }
             }
             Message::Failed(id, error) => {
                 let Some(parcel) = self.waiting.remove(&id) else { return Ok(Ok(())) };
-                if error.is_retryable() {
-                    self.shared.put_back(parcel);
-                } else {
-                    return Ok(self.tell(Event::Refused(parcel, error)).await);
-                }
+                return Ok(self.refused(parcel, error).await);
             }
         }
         Ok(Ok(()))
+    }
+
+    async fn refused(&mut self, parcel: Parcel, error: ClientError) -> Result<(), Over> {
+        let refusals = self.refusals.entry(parcel.conversation_id().clone()).or_default();
+        let Some(wait) = again_after(&error, *refusals, rand::rng().random()) else {
+            self.refusals.remove(parcel.conversation_id());
+            return self.tell(Event::Refused(parcel, error)).await;
+        };
+        *refusals += 1;
+        let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        let due_ms = self.shared.now_ms().saturating_add(wait_ms);
+        if matches!(error, ClientError::Refused { retry_after: Some(_), .. }) {
+            self.held_until_ms = self.held_until_ms.max(due_ms);
+        }
+        self.shared.outbox().put_back(parcel, due_ms);
+        Ok(())
     }
 
     /// Says whether the entry was new.

@@ -19,6 +19,16 @@ pub enum Parcel {
     Acks(ConversationId, Vec<(Seq, Option<Uid>)>),
 }
 
+impl Parcel {
+    /// Whose messages it names.
+    #[must_use]
+    pub const fn conversation_id(&self) -> &ConversationId {
+        match self {
+            Self::Mark(id, _) | Self::Acks(id, _) => id,
+        }
+    }
+}
+
 /// What waits to be sent, merged per conversation: the greatest mark, the union of acks. What failed is put back
 /// and merges again, so nothing is lost and nothing is sent twice at once.
 #[derive(Debug, Clone, Default)]
@@ -43,14 +53,22 @@ impl Outbox {
 
     /// A mark; only the greatest is kept.
     pub fn mark(&mut self, id: ConversationId, seq: Seq, now_ms: u64) {
-        let waiting = self.of(id, now_ms);
+        self.mark_by(id, seq, now_ms.saturating_add(MERGE_MS));
+    }
+
+    fn mark_by(&mut self, id: ConversationId, seq: Seq, due_ms: u64) {
+        let waiting = self.of(id, due_ms);
         waiting.mark = waiting.mark.max(Some(seq));
     }
 
     /// An ack. At the bound the oldest of the conversation gives way.
     pub fn ack(&mut self, id: ConversationId, seq: Seq, sender: Option<Uid>, now_ms: u64) {
+        self.ack_by(id, seq, sender, now_ms.saturating_add(MERGE_MS));
+    }
+
+    fn ack_by(&mut self, id: ConversationId, seq: Seq, sender: Option<Uid>, due_ms: u64) {
         let is_full = self.acks >= WAITING_ACKS_MAX;
-        let acks = &mut self.of(id, now_ms).acks;
+        let acks = &mut self.of(id, due_ms).acks;
         let before = acks.len();
         let known = acks.entry(seq).or_insert(sender);
         *known = known.or(sender);
@@ -61,13 +79,14 @@ impl Outbox {
         }
     }
 
-    /// What failed and may be sent again.
-    pub fn put_back(&mut self, parcel: Parcel, now_ms: u64) {
+    /// What failed and may be sent again by then, together with what was added for its conversation meanwhile, if
+    /// that is due before.
+    pub fn put_back(&mut self, parcel: Parcel, due_ms: u64) {
         match parcel {
-            Parcel::Mark(id, seq) => self.mark(id, seq, now_ms),
+            Parcel::Mark(id, seq) => self.mark_by(id, seq, due_ms),
             Parcel::Acks(id, acks) => {
                 for (seq, sender) in acks {
-                    self.ack(id.clone(), seq, sender, now_ms);
+                    self.ack_by(id.clone(), seq, sender, due_ms);
                 }
             }
         }
@@ -94,9 +113,10 @@ impl Outbox {
         parcels
     }
 
-    fn of(&mut self, id: ConversationId, now_ms: u64) -> &mut Waiting {
-        let due_ms = now_ms.saturating_add(MERGE_MS);
-        self.waiting.entry(id).or_insert(Waiting { mark: None, acks: BTreeMap::new(), due_ms })
+    fn of(&mut self, id: ConversationId, due_ms: u64) -> &mut Waiting {
+        let waiting = self.waiting.entry(id).or_insert(Waiting { mark: None, acks: BTreeMap::new(), due_ms });
+        waiting.due_ms = waiting.due_ms.min(due_ms);
+        waiting
     }
 }
 
@@ -125,8 +145,9 @@ mod tests {
         let acks = Parcel::Acks(id("b"), vec![(seq(7), Uid::new(1).ok())]);
         assert_eq!(outbox.take_due(1_300), std::slice::from_ref(&acks));
         assert!(outbox.is_empty());
-        outbox.put_back(acks, 2_000);
-        outbox.ack(id("b"), seq(8), None, 2_100);
+        outbox.put_back(acks, 9_000);
+        assert_eq!((outbox.due_ms(), outbox.take_due(8_999)), (Some(9_000), vec![]), "not before it may");
+        outbox.ack(id("b"), seq(8), None, 2_000);
         let merged = vec![(seq(7), Uid::new(1).ok()), (seq(8), None)];
         assert_eq!(outbox.take_due(2_200), [Parcel::Acks(id("b"), merged)]);
     }

@@ -1,7 +1,7 @@
 //! Compares every answer with the oracle's.
 
 use crate::device::{Devices, Following};
-use crate::oracle::Oracle;
+use crate::oracle::{Oracle, Unread};
 use crate::server::Server;
 use crate::wait::wait_until;
 use serde_json::{Value, json};
@@ -40,6 +40,11 @@ async fn wrong_counts(server: &Server, oracle: &Oracle, id: &str) -> Result<Vec<
         let reply = server.as_service().try_send("POST", "/v1/receipts/query", &body).await?;
         let answer = reply.json();
         let receipts = answer["receipts"].as_array().ok_or_else(|| reply.to_string())?;
+        if oracle.is_off(id) {
+            let shown = receipts.iter().filter(|receipt| receipt["error"] != "receipts_off");
+            wrong.extend(shown.map(|receipt| format!("{id} is off and answers {receipt}")));
+            continue;
+        }
         for (seq, receipt) in page.iter().zip(receipts) {
             let counts = oracle.counts(id, *seq);
             let must_be = (json!(counts.read.to_string()), json!(counts.total.to_string()));
@@ -58,22 +63,37 @@ async fn wrong_unread(server: &Server, oracle: &Oracle) -> Result<Vec<String>, S
         let path = format!("/v1/unread?all=true&uid={uid}");
         let answer = server.as_service().try_send("GET", &path, &Value::Null).await?.json();
         let conversations = answer["conversations"].as_array().cloned().unwrap_or_default();
-        let mut total = 0;
-        for id in oracle.conversations().filter(|id| oracle.present(id).any(|present| present == uid)) {
+        let (mut total, mut mentions) = (0, 0);
+        for id in oracle.conversations().filter(|id| oracle.sees(id, uid)) {
             let unread = oracle.unread(id, uid);
-            total += unread.unread;
+            if !unread.muted {
+                total += unread.unread;
+                mentions += unread.mentions;
+            }
             let found = conversations.iter().find(|c| c["conversation_id"] == id).unwrap_or(&Value::Null);
-            let must_be =
-                [("unread", unread.unread), ("read_seq", unread.read_seq), ("floor_seq", unread.floor_seq)];
-            if must_be.iter().any(|(field, value)| found[field] != json!(value.to_string())) {
+            if !is_right(found, &unread) {
                 wrong.push(format!("user {uid} in {id} is answered {found}, must be {unread:?}"));
             }
         }
-        if answer["total"] != json!(total.to_string()) {
-            wrong.push(format!("user {uid} has the total {}, must be {total}", answer["total"]));
+        for (field, must_be) in [("total", total), ("mentions", mentions)] {
+            if answer[field] != json!(must_be.to_string()) {
+                wrong.push(format!("user {uid} has the {field} {}, must be {must_be}", answer[field]));
+            }
         }
     }
     Ok(wrong)
+}
+
+fn is_right(found: &Value, unread: &Unread) -> bool {
+    let numbers = [
+        ("unread", unread.unread),
+        ("mentions", unread.mentions),
+        ("read_seq", unread.read_seq),
+        ("floor_seq", unread.floor_seq),
+    ];
+    let flags = [("marked_unread", unread.marked_unread), ("muted", unread.muted)];
+    numbers.iter().all(|(field, value)| found[field] == json!(value.to_string()))
+        && flags.iter().all(|(field, value)| found[field] == *value)
 }
 
 /// Waits until the senders' devices show what the oracle says, without any further ack: every message that

@@ -17,14 +17,36 @@ pub struct Counts {
 }
 
 /// What a user sees of one conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Unread {
     /// Messages above the floor.
     pub unread: u64,
+    /// Those of them that mention the user.
+    pub mentions: u64,
     /// The highest seq read.
     pub read_seq: u64,
     /// The seq up to which nothing is unread.
     pub floor_seq: u64,
+    /// Marked by hand.
+    pub marked_unread: bool,
+    /// Left out of the totals.
+    pub muted: bool,
+}
+
+/// A flag that a user sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flag {
+    /// Marked as unread by hand.
+    MarkedUnread,
+    /// Left out of the totals.
+    Muted,
+}
+
+/// Values with their times: the one of the greatest time is in force.
+type Timed = BTreeSet<(u64, bool)>;
+
+fn in_force(values: &Timed) -> bool {
+    values.last().is_some_and(|(_, value)| *value)
 }
 
 #[derive(Debug, Clone)]
@@ -32,16 +54,20 @@ struct Message {
     sender_uid: u64,
     sent_at: u64,
     countable: bool,
+    mentions: BTreeSet<u64>,
+    mention_all: bool,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Member {
     /// (occurred_at, left): the greatest is in force, and at a tie leaving wins.
-    presence: BTreeSet<(u64, bool)>,
+    presence: Timed,
     joined: u64,
     acked: BTreeSet<u64>,
     read_up_to: u64,
     cleared: u64,
+    marked_unread: Timed,
+    muted: Timed,
 }
 
 impl Member {
@@ -64,7 +90,8 @@ struct Conversation {
     recalled: BTreeSet<u64>,
     skipped: BTreeSet<u64>,
     members: BTreeMap<u64, Member>,
-    policies: BTreeSet<(u64, bool)>,
+    policies: Timed,
+    closed: Timed,
     head: u64,
 }
 
@@ -73,11 +100,11 @@ struct Conversation {
 pub struct Oracle {
     conversations: BTreeMap<String, Conversation>,
     /// (occurred_at, on) of each user; at a tie off sorts first and must win.
-    switches: BTreeMap<u64, BTreeSet<(u64, bool)>>,
+    switches: BTreeMap<u64, Timed>,
 }
 
 /// Since when a switch is on; `None` when it is off. The last off decides, together with the first on after it.
-fn on_since(switches: Option<&BTreeSet<(u64, bool)>>) -> Option<u64> {
+fn on_since(switches: Option<&Timed>) -> Option<u64> {
     let Some(switches) = switches else { return Some(0) };
     let Some(last_off) = switches.iter().filter(|(_, on)| !on).map(|(at, _)| *at).max() else {
         return Some(0);
@@ -105,8 +132,14 @@ impl Oracle {
         match kind {
             "message_sent" => {
                 let seq = number(event, "seq");
-                let countable = event["countable"].as_bool().unwrap_or(true);
-                let message = Message { sender_uid: number(event, "sender_uid"), sent_at: at, countable };
+                let mentions = event["mentions"].as_array().map(Vec::as_slice).unwrap_or_default();
+                let message = Message {
+                    sender_uid: number(event, "sender_uid"),
+                    sent_at: at,
+                    countable: event["countable"].as_bool().unwrap_or(true),
+                    mentions: mentions.iter().filter_map(|uid| uid.as_str()?.parse().ok()).collect(),
+                    mention_all: event["mention_all"] == true,
+                };
                 conversation.messages.entry(seq).or_insert(message);
                 conversation.head = conversation.head.max(seq);
             }
@@ -129,7 +162,13 @@ impl Oracle {
             "conversation_policy" => {
                 conversation.policies.insert((at, event["receipts"] != "off"));
             }
-            "read" => conversation.read(number(event, "uid"), number(event, "up_to_seq")),
+            "conversation_closed" => {
+                conversation.closed.insert((at, event["closed"] == true));
+            }
+            "read" => {
+                let member = conversation.read(number(event, "uid"), number(event, "up_to_seq"));
+                member.marked_unread.insert((at, false));
+            }
             "acked" => {
                 for message in event["messages"].as_array().expect("acked lists messages") {
                     conversation.ack(number(event, "uid"), number(message, "seq"));
@@ -156,6 +195,18 @@ impl Oracle {
         member.cleared = member.cleared.max(up_to_seq);
     }
 
+    /// A user has set or taken away a flag. A "read up to" and a clear of the user's own take the mark away, which must
+    /// be said here too.
+    pub fn flagged(&mut self, conversation_id: &str, uid: u64, flag: Flag, at: u64, value: bool) {
+        let conversation = self.conversations.entry(conversation_id.to_owned()).or_default();
+        let member = conversation.members.entry(uid).or_default();
+        let values = match flag {
+            Flag::MarkedUnread => &mut member.marked_unread,
+            Flag::Muted => &mut member.muted,
+        };
+        values.insert((at, value));
+    }
+
     /// Conversations.
     pub fn conversations(&self) -> impl Iterator<Item = &str> {
         self.conversations.keys().map(String::as_str)
@@ -176,6 +227,25 @@ impl Oracle {
     pub fn present(&self, conversation_id: &str) -> impl Iterator<Item = u64> {
         let members = self.conversations[conversation_id].members.iter();
         members.filter(|(_, member)| member.is_present()).map(|(uid, _)| *uid)
+    }
+
+    /// Does a user see the conversation: present, and it is not closed?
+    #[must_use]
+    pub fn sees(&self, conversation_id: &str, uid: u64) -> bool {
+        let conversation = &self.conversations[conversation_id];
+        !in_force(&conversation.closed) && conversation.members.get(&uid).is_some_and(Member::is_present)
+    }
+
+    /// Does the conversation's policy forbid receipts now?
+    #[must_use]
+    pub fn is_off(&self, conversation_id: &str) -> bool {
+        self.conversations[conversation_id].policies.last().is_some_and(|(_, on)| !on)
+    }
+
+    /// Whose message it is.
+    #[must_use]
+    pub fn sender(&self, conversation_id: &str, seq: u64) -> u64 {
+        self.conversations[conversation_id].messages[&seq].sender_uid
     }
 
     /// Is a message recalled?
@@ -224,14 +294,28 @@ impl Oracle {
             countable && !conversation.recalled.contains(seq) && !conversation.skipped.contains(seq)
         };
         let unread = (floor_seq + 1..=conversation.head).filter(counts).count() as u64;
-        Unread { unread, read_seq, floor_seq }
+        let mention = |(seq, message): &(&u64, &Message)| {
+            counts(seq) && (message.mention_all || message.mentions.contains(&uid))
+        };
+        let mentions = conversation.messages.range(floor_seq + 1..).filter(mention).count() as u64;
+        let (marked_unread, muted) = (in_force(&member.marked_unread), in_force(&member.muted));
+        Unread { unread, mentions, read_seq, floor_seq, marked_unread, muted }
+    }
+
+    /// Messages that a user sent, by conversation and seq.
+    pub fn sent_by(&self, uid: u64) -> impl Iterator<Item = (&str, u64)> {
+        self.conversations.iter().flat_map(move |(id, conversation)| {
+            let own = conversation.messages.iter().filter(move |(_, message)| message.sender_uid == uid);
+            own.map(|(seq, _)| (id.as_str(), *seq))
+        })
     }
 }
 
 impl Conversation {
-    fn read(&mut self, uid: u64, up_to_seq: u64) {
+    fn read(&mut self, uid: u64, up_to_seq: u64) -> &mut Member {
         let member = self.members.entry(uid).or_default();
         member.read_up_to = member.read_up_to.max(up_to_seq);
+        member
     }
 
     fn ack(&mut self, uid: u64, seq: u64) {
@@ -262,11 +346,48 @@ mod tests {
         let told = oracle(&facts);
         assert_eq!(told.counts("c", 1), Counts { read: 1, total: 1 }, "4 joined after, 3 was off until 7");
         assert_eq!(told.counts("c", 2), Counts { read: 1, total: 3 });
-        assert_eq!(told.unread("c", 3), Unread { unread: 2, read_seq: 0, floor_seq: 0 });
-        assert_eq!(told.unread("c", 4), Unread { unread: 1, read_seq: 0, floor_seq: 1 });
-        assert_eq!(told.unread("c", 1), Unread { unread: 0, read_seq: 0, floor_seq: 2 });
+        let unread = |unread, floor_seq| Unread { unread, floor_seq, ..Unread::default() };
+        assert_eq!(told.unread("c", 3), unread(2, 0));
+        assert_eq!(told.unread("c", 4), unread(1, 1));
+        assert_eq!(told.unread("c", 1), unread(0, 2));
         facts.push(json!({"type":"member_left","conversation_id":"c","uid":2,"at_seq":2,"occurred_at":1}));
         facts.reverse();
         assert_eq!(oracle(&facts).counts("c", 2), Counts { read: 0, total: 2 }, "at a tie leaving wins");
+    }
+
+    #[test]
+    fn flags_and_mentions() {
+        let fact = |kind: &str, at: u64, fields: Value| {
+            let mut event = fields;
+            event["type"] = json!(kind);
+            event["conversation_id"] = json!("c");
+            event["occurred_at"] = json!(at);
+            event
+        };
+        let sent = |seq: u64, fields: Value| {
+            let mut fields = fields;
+            fields["seq"] = json!(seq);
+            fields["sender_uid"] = json!(1);
+            fact("message_sent", 10 + seq, fields)
+        };
+        let mut told = oracle(&[
+            fact("member_joined", 1, json!({"uid": 2, "at_seq": 0})),
+            sent(1, json!({"mentions": ["2"]})),
+            sent(2, json!({"mention_all": true})),
+            sent(3, json!({"mentions": ["2"], "countable": false})),
+            sent(4, json!({"mentions": ["3"]})),
+        ]);
+        assert_eq!(told.unread("c", 2), Unread { unread: 3, mentions: 2, ..Unread::default() });
+        told.flagged("c", 2, Flag::MarkedUnread, 20, true);
+        told.flagged("c", 2, Flag::Muted, 21, true);
+        told.event(&fact("read", 19, json!({"uid": 2, "up_to_seq": 1})));
+        let seen = told.unread("c", 2);
+        assert_eq!((seen.mentions, seen.marked_unread, seen.muted), (1, true, true), "marked after the read");
+        told.event(&fact("read", 22, json!({"uid": 2, "up_to_seq": 1})));
+        assert!(!told.unread("c", 2).marked_unread);
+        told.event(&fact("conversation_closed", 5, json!({"closed": true})));
+        assert!(!told.sees("c", 2) && !told.is_off("c"));
+        told.event(&fact("conversation_policy", 5, json!({"receipts": "off"})));
+        assert!(told.is_off("c"));
     }
 }

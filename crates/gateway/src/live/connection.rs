@@ -25,7 +25,9 @@ use tokio::time::Instant;
 enum End {
     /// By us.
     Close(Close),
-    /// The client has closed it, or the network has.
+    /// The client has said that it leaves.
+    Left,
+    /// The network, or what is no WebSocket, has ended it.
     Gone,
 }
 
@@ -87,6 +89,7 @@ impl Connection {
         };
         match end {
             End::Gone => {}
+            End::Left => self.answer_close().await,
             End::Close(close) => self.close(close).await,
         }
     }
@@ -141,7 +144,7 @@ impl Connection {
     async fn hear(&mut self, heard: Option<Result<Message, axum::Error>>) -> Result<(), End> {
         let message = match heard {
             Some(Ok(message)) => message,
-            // Too large, no WebSocket any more, or the network: the library has said so to the client.
+            // Too large, no WebSocket any more, or the network.
             Some(Err(_)) | None => return Err(End::Gone),
         };
         self.heard_at = Instant::now();
@@ -152,7 +155,7 @@ impl Connection {
                 self.answer((Value::Null, Err(problem))).await
             }
             Message::Ping(_) | Message::Pong(_) => Ok(()),
-            Message::Close(_) => Err(End::Gone),
+            Message::Close(_) => Err(End::Left),
         }
     }
 
@@ -294,6 +297,11 @@ impl Connection {
             }
         };
         let _ = tokio::time::timeout(CLOSE_LIMIT, farewell).await;
+    }
+
+    /// The library has the answer to a close ready, and sends it when it is asked for more.
+    async fn answer_close(mut self) {
+        let _ = tokio::time::timeout(CLOSE_LIMIT, self.socket.recv()).await;
     }
 
     async fn finish_requests(&mut self) {
