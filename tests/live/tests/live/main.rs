@@ -7,5 +7,6 @@ mod closings;
 mod common;
 mod following;
 mod handshake;
+mod parts_away;
 mod random_life;
 mod requests;
