@@ -154,7 +154,7 @@ impl Installation {
             .set("bootstrap.servers", self.services.address(Part::Kafka))
             .create()
             .expect("a client of the brokers");
-        for role in CONSUMING_ROLES {
+        for role in CONSUMING_ROLES.into_iter().chain(["notifier"]) {
             let group = self.group(role).0;
             wait_until(ANSWERS_WITHIN, &format!("group {group} to be forgotten"), || async {
                 let forgotten = admin.delete_groups(&[&group], &AdminOptions::new()).await;

@@ -152,7 +152,7 @@ impl Picture {
             return Ok(());
         }
         let id = entry["conversation_id"].as_str().ok_or_else(|| format!("no id: {entry}"))?;
-        let row = self.rows.entry(id.to_owned()).or_default();
+        let row = self.rows.entry(id.to_owned()).or_insert_with(nothing_read);
         for (name, value) in entry.as_object().into_iter().flatten() {
             match name.as_str() {
                 "version" | "kind" | "endpoint" | "own" => {}
@@ -169,6 +169,11 @@ impl Picture {
         }
         Ok(())
     }
+}
+
+/// Of a conversation that was not told before; an entry names what is not so.
+fn nothing_read() -> BTreeMap<String, Value> {
+    RISING.iter().map(|name| ((*name).to_owned(), json!("0"))).collect()
 }
 
 fn number(value: &Value) -> Option<u64> {

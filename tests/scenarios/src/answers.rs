@@ -1,8 +1,9 @@
 //! Steps that compare what senders and readers are answered.
 
+use crate::DEADLINE;
 use crate::format::{Names, Receipt, Unread};
 use crate::world::World;
-use readmark_test_harness::{Caller, DEADLINE, Reply, wait_until};
+use readmark_test_harness::{Caller, Reply, wait_until};
 use serde_json::{Value, json};
 
 /// The device that asks.

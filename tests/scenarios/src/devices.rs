@@ -1,10 +1,11 @@
 //! Steps about devices that follow their user's stream: connected, or asking now and then.
 
+use crate::DEADLINE;
 use crate::answers::{same, text};
 use crate::format::{Connect, Entries, Shows, Sync};
 use crate::matching::Wanted;
 use crate::world::World;
-use readmark_test_harness::{DEADLINE, LiveDevice, Told, wait_until};
+use readmark_test_harness::{LiveDevice, Told, wait_until};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

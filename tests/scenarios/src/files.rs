@@ -38,8 +38,9 @@ fn scenario(path: &Path) -> Scenario {
     let scenario: Scenario = toml::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     assert!(name.starts_with(&format!("{}-", scenario.id)), "{name} must begin with its id {}", scenario.id);
-    let has_reason = !scenario.needs.is_empty() || !scenario.shown_by.is_empty();
-    assert!(scenario.steps.is_empty() == has_reason, "{name} has either steps or a reason to have none");
+    let has_steps = !scenario.steps.is_empty();
+    assert!(has_steps || !scenario.needs.is_empty() || !scenario.shown_by.is_empty(), "{name} has no steps");
+    assert!(!has_steps || scenario.needs.is_empty(), "{name} has steps and waits all the same");
     assert!(!scenario.parts.is_empty(), "{name} runs nowhere");
     scenario.shown_by.iter().for_each(|test| shown_by::check(name, test));
     scenario

@@ -25,3 +25,9 @@ mod world;
 
 pub use parts::Parts;
 pub use report::main;
+
+use std::time::Duration;
+
+/// How long a step waits for what should take milliseconds: many scenarios share two cores, and nothing is gained by
+/// giving up early.
+const DEADLINE: Duration = Duration::from_secs(90);

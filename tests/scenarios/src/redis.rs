@@ -1,8 +1,9 @@
 //! A scenario's own Redis, to which things happen.
 
+use crate::DEADLINE;
 use crate::format::RedisEvent;
 use crate::world::World;
-use readmark_test_harness::{DEADLINE, Process, wait_until};
+use readmark_test_harness::{Process, wait_until};
 use readmark_test_services::redis::{Proxy, Server};
 use tokio::sync::Mutex;
 
@@ -14,16 +15,17 @@ pub struct Redis {
 
 struct Servers {
     master: Server,
-    /// Has what the master had when it was cut off.
+    /// Takes over, where the scenario lets it.
     replica: Option<Server>,
 }
 
 impl Redis {
-    /// Starts one that writes nothing down.
-    pub async fn start() -> Self {
+    /// Starts one that writes nothing down, with a replica where that is wanted.
+    pub async fn start(is_replicated: bool) -> Self {
         let master = Server::start_with(&["--appendonly", "no"]).await;
+        let replica = if is_replicated { Some(replica_of(&master).await) } else { None };
         let proxy = Proxy::start(master.address()).await;
-        Self { proxy, servers: Mutex::new(Servers { master, replica: None }) }
+        Self { proxy, servers: Mutex::new(Servers { master, replica }) }
     }
 
     /// For a client.
@@ -54,10 +56,16 @@ impl Redis {
                 master.start_again().await;
                 is_ready(world).await;
             }
-            RedisEvent::Replicate => *replica = Some(replica_of(master).await),
+            RedisEvent::CutReplica => {
+                let reached: u64 = master.ask(&["WAIT", "1", "30000"]).await;
+                assert_eq!(reached, 1, "the replica has what was written last");
+                // An address where nobody is.
+                let replica = replica.as_ref().expect("there is a replica");
+                replica.ask::<()>(&["REPLICAOF", "127.0.0.1", "1"]).await;
+            }
             RedisEvent::FailOver => {
                 // What was the master ends here.
-                *master = replica.take().expect("it was replicated");
+                *master = replica.take().expect("there is a replica");
                 master.ask::<()>(&["REPLICAOF", "NO", "ONE"]).await;
                 self.proxy.lead_to(master.address());
                 is_ready(world).await;
@@ -66,19 +74,14 @@ impl Redis {
     }
 }
 
-/// A replica that has everything, and is cut off then: what follows it lacks.
 async fn replica_of(master: &Server) -> Server {
     let replica = Server::start_with(&["--appendonly", "no"]).await;
     replica.ask::<()>(&["REPLICAOF", "127.0.0.1", &master.port.to_string()]).await;
-    wait_until(DEADLINE, "a replica to have everything", || async {
+    wait_until(DEADLINE, "a replica to follow", || async {
         let state: String = replica.ask(&["INFO", "replication"]).await;
         if state.contains("master_link_status:up") { Ok(()) } else { Err(state) }
     })
     .await;
-    let reached: u64 = master.ask(&["WAIT", "1", "30000"]).await;
-    assert_eq!(reached, 1, "the replica has what was written last");
-    // An address where nobody is.
-    replica.ask::<()>(&["REPLICAOF", "127.0.0.1", "1"]).await;
     replica
 }
 

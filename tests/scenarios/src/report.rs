@@ -36,20 +36,25 @@ pub fn main(parts: Parts) -> ExitCode {
 }
 
 fn list_the_rest(parts: Parts, ready: &[Numbered], others: &[Numbered]) {
-    println!("\nwaiting for a part of it:");
-    for (_, scenario) in ready {
-        for waits in &scenario.waits {
-            println!("  {:<4} {}: {}", scenario.id, waits.part, waits.what);
+    println!("\nnot all of it is run:");
+    for (_, Scenario { id, waits, shown_by, .. }) in ready {
+        for waits in waits {
+            println!("  {id:<4} waiting for {}: {}", waits.part, waits.what);
+        }
+        for test in shown_by {
+            println!("  {id:<4} the rest is shown by {test}");
         }
     }
     println!("\nnot run on {parts}:");
-    for (_, Scenario { id, needs, shown_by, fault, .. }) in others {
-        if !needs.is_empty() {
-            println!("  {id:<4} waiting for {}: {fault}", needs.join(", "));
-        } else if !shown_by.is_empty() {
-            println!("  {id:<4} shown by {}", shown_by.join(", "));
-        } else {
-            println!("  {id:<4} on other parts only");
+    for (_, Scenario { id, needs, shown_by, steps, fault, .. }) in others {
+        for part in needs {
+            println!("  {id:<4} waiting for {part}: {fault}");
+        }
+        for test in shown_by {
+            println!("  {id:<4} shown by {test}");
+        }
+        if !steps.is_empty() {
+            println!("  {id:<4} on other parts only: {fault}");
         }
     }
 }

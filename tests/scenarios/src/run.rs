@@ -9,7 +9,11 @@ use futures::future::BoxFuture;
 use readmark_test_harness::{load, wait_for_answers};
 use std::any::Any;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 use tokio::task::JoinError;
+
+/// A step that takes longer is named: all of them together must be quick.
+const SLOW: Duration = Duration::from_secs(5);
 
 /// Where a scenario is, for who has to say where it failed.
 #[derive(Clone, Default)]
@@ -51,7 +55,11 @@ fn run_all<'a>(world: &'a Arc<World>, steps: &'a [Step], round: u64, place: &'a 
     Box::pin(async move {
         for (number, step) in (1..).zip(steps) {
             let _shown = StepShown { number, step, round, place };
+            let began = Instant::now();
             run_step(world, step, round, place).await;
+            if began.elapsed() > SLOW {
+                println!("{}: step {number} took {:.1?}: {step:?}", world.id, began.elapsed());
+            }
         }
     })
 }

@@ -5,9 +5,10 @@
 //! that lay before it. Since marks and rosters lead to acks, which lie in other partitions, it goes twice. Where a scenario
 //! looks at devices, the fence has arrived when it is in its readers' hot state.
 
+use crate::DEADLINE;
 use crate::world::World;
 use readmark_log::partitioner::partition_of;
-use readmark_test_harness::{DEADLINE, wait_until};
+use readmark_test_harness::wait_until;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! Which server a scenario runs on: one that it shares, where it may, or one of its own.
 
-use crate::format::{Scenario, Step};
+use crate::format::{RedisEvent, Scenario, Step};
 use crate::parts::Parts;
 use crate::redis::Redis;
 use crate::topics::Topics;
@@ -53,11 +53,11 @@ impl Stage {
             Parts::Full => Options::full().processes(&roles(scenario)),
         };
         let options = scenario.env.iter().fold(options, |options, (name, value)| options.env(name, value));
-        let needs_redis = |step: &Step| matches!(step, Step::Redis(_));
-        if !any(&scenario.steps, self.parts, &needs_redis) {
+        let is = |is_such: fn(&Step) -> bool| any(&scenario.steps, self.parts, &is_such);
+        if !is(|step| matches!(step, Step::Redis(_))) {
             return (serve(options).await, None);
         }
-        let redis = Redis::start().await;
+        let redis = Redis::start(is(|step| matches!(step, Step::Redis(RedisEvent::FailOver)))).await;
         let options = options.env("READMARK_HOT__URL", &redis.url());
         (serve(options).await, Some(redis))
     }

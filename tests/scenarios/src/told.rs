@@ -1,10 +1,11 @@
 //! Steps that look at topics and metrics.
 
+use crate::DEADLINE;
 use crate::format::{Device, Metric, Put, Records, ToldWithin};
 use crate::matching::Wanted;
 use crate::world::World;
 use readmark_test_harness::device::Devices;
-use readmark_test_harness::{DEADLINE, TopicRecord, metrics, now_ms, wait_until};
+use readmark_test_harness::{TopicRecord, metrics, now_ms, wait_until};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -54,7 +55,7 @@ pub async fn records(world: &World, step: &Records) {
     if is_upper_bound_only {
         look().await.unwrap_or_else(|seen| panic!("{what}: {seen}"));
     } else {
-        wait_until(DEADLINE * 2, &what, look).await;
+        wait_until(DEADLINE, &what, look).await;
     }
 }
 

@@ -11,6 +11,8 @@ use std::time::Duration;
 
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(2);
+/// Between two looks at positions, of which each asks the brokers for every partition.
+const PAUSE_OF_POSITIONS: Duration = Duration::from_millis(50);
 
 /// Begins to look again and again until the scenario is over; a look that is not answered counts for nothing.
 pub fn watch(world: &Arc<World>, step: &Watch) {
@@ -19,6 +21,7 @@ pub fn watch(world: &Arc<World>, step: &Watch) {
     let user = step.user.as_ref().map(|name| world.uid(name));
     let watch = tokio::spawn(async move {
         let mut positions = BTreeMap::new();
+        let pause = if step.positions_of.is_some() { PAUSE_OF_POSITIONS } else { PAUSE };
         while !over.load(Ordering::SeqCst) {
             if let Some(seq) = step.seq {
                 look_at_receipt(&server, &id, seq, &step).await;
@@ -29,7 +32,7 @@ pub fn watch(world: &Arc<World>, step: &Watch) {
             if let Some(role) = &step.positions_of {
                 look_at_positions(&server, role, &mut positions).await;
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(pause).await;
         }
     });
     world.watch(watch);

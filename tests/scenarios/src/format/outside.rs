@@ -49,8 +49,8 @@ pub enum RedisEvent {
     Restart,
     /// The next answer is lost after what was asked took effect.
     LoseAnswer,
-    /// A replica gets what there is and is cut off then.
-    Replicate,
-    /// That replica takes over.
+    /// The replica gets what there is and is cut off then: what follows it lacks.
+    CutReplica,
+    /// The replica takes over.
     FailOver,
 }
