@@ -84,7 +84,8 @@ pub trait EventLog: Send + Sync + 'static {
 /// What a consumer hands over.
 #[derive(Debug)]
 pub enum PolledEvent {
-    /// These partitions are now this consumer's, in addition.
+    /// These partitions are now this consumer's, in addition. None at all: its share is empty, since there are more
+    /// members than partitions.
     Assigned(Vec<TopicPartition>),
     /// Records, ascending per partition.
     Records(Vec<Record>),

@@ -254,6 +254,44 @@ async fn a_role_that_takes_nothing_for_a_while_holds_up_nobody() {
     assert!(others.keys().all(|(of, _)| *of != kept), "partition {kept} stayed with the first");
 }
 
+/// A group of more members than partitions: the one too many is told that its share is empty, and that is its turn when
+/// another goes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_spare_member_knows_that_it_is_one_and_steps_in() {
+    let own = Own::open(|_| {}).await;
+    let share = |event: &PolledEvent| match event {
+        PolledEvent::Assigned(given) => Some(given.len()),
+        _ => None,
+    };
+    let mut first = own.log.join(&group(), &[TOPIC]).await.unwrap();
+    assert_eq!(poll_until(&mut *first, &mut BTreeMap::new(), |event, _| share(event)).await, 2);
+    let (leave, left) = tokio::sync::oneshot::channel::<()>();
+    // The first gives one back to the second, and stays at work.
+    let working = tokio::spawn(async move {
+        let gives_back = async {
+            loop {
+                if let PolledEvent::Revoked(asked) = first.next(100).await.unwrap() {
+                    first.release(&asked).await.unwrap();
+                }
+            }
+        };
+        tokio::select! {
+            () = gives_back => {}
+            left = left => left.unwrap(),
+        }
+        first.close().await.unwrap();
+    });
+    let mut second = own.log.join(&group(), &[TOPIC]).await.unwrap();
+    assert_eq!(poll_until(&mut *second, &mut BTreeMap::new(), |event, _| share(event)).await, 1);
+    let mut spare = own.log.join(&group(), &[TOPIC]).await.unwrap();
+    assert_eq!(poll_until(&mut *spare, &mut BTreeMap::new(), |event, _| share(event)).await, 0);
+    leave.send(()).unwrap();
+    working.await.unwrap();
+    assert_eq!(poll_until(&mut *spare, &mut BTreeMap::new(), |event, _| share(event)).await, 1);
+    spare.close().await.unwrap();
+    second.close().await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn two_processes_of_one_name_are_told_so() {
     let own = Own::open(|options| options.instance_id = Some("twin".to_owned())).await;

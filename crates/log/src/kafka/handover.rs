@@ -35,6 +35,8 @@ pub(super) struct State {
     asked_back: BTreeSet<TopicPartition>,
     /// Positions of what was given back, to be stored before it goes.
     last_positions: Vec<(TopicPartition, Offset)>,
+    /// Since when this member has an empty share, as long as the role was not told.
+    spare_since: Option<Instant>,
     /// When the role took something last.
     taken_at: Instant,
     /// The role has gone, or wants to.
@@ -64,6 +66,7 @@ impl Handover {
                 paused: BTreeSet::new(),
                 asked_back: BTreeSet::new(),
                 last_positions: Vec::new(),
+                spare_since: None,
                 taken_at: Instant::now(),
                 closing: false,
                 ended: None,
@@ -194,16 +197,31 @@ impl Handover {
         self.news.notify_one();
     }
 
+    /// An empty share is not told yet: most often it means that others must first give back what is this member's.
     pub(super) fn assigned(&self, partitions: Vec<TopicPartition>) {
+        let mut state = self.lock();
         if partitions.is_empty() {
+            if state.places.is_empty() {
+                state.spare_since.get_or_insert_with(Instant::now);
+            }
             return;
         }
-        let mut state = self.lock();
+        state.spare_since = None;
         for partition in &partitions {
             state.places.insert(*partition, Place::default());
         }
         state.news.push_back(Ok(PolledEvent::Assigned(partitions)));
         self.news.notify_one();
+    }
+
+    /// Tells an empty share that has lasted so long: then there are more members than partitions.
+    pub(super) fn tell_if_spare(&self, after: Duration) {
+        let mut state = self.lock();
+        if state.spare_since.is_some_and(|since| since.elapsed() >= after) {
+            state.spare_since = None;
+            state.news.push_back(Ok(PolledEvent::Assigned(Vec::new())));
+            self.news.notify_one();
+        }
     }
 
     pub(super) fn lost(&self, partitions: Vec<TopicPartition>) {
@@ -394,6 +412,24 @@ mod tests {
         assert_eq!(taken(&handover).len(), 100);
         assert!(taken(&handover).is_empty());
         assert!(!handover.is_full());
+    }
+
+    #[test]
+    fn an_empty_share_is_told_when_it_lasts() {
+        let handover = Handover::new();
+        handover.tell_if_spare(Duration::ZERO);
+        assert!(handover.take().is_none(), "the group has not answered");
+        handover.assigned(Vec::new());
+        handover.tell_if_spare(Duration::from_secs(3_600));
+        assert!(handover.take().is_none());
+        handover.tell_if_spare(Duration::ZERO);
+        assert!(matches!(handover.take(), Some(Ok(PolledEvent::Assigned(share))) if share.is_empty()));
+        handover.assigned(Vec::new());
+        handover.assigned(vec![TopicPartition { topic: Topic::Acks, partition: 0 }]);
+        handover.assigned(Vec::new());
+        handover.tell_if_spare(Duration::ZERO);
+        assert!(matches!(handover.take(), Some(Ok(PolledEvent::Assigned(share))) if share.len() == 1));
+        assert!(handover.take().is_none(), "nothing more is no news");
     }
 
     #[test]

@@ -25,6 +25,10 @@ const POLL_STEP: Duration = Duration::from_millis(20);
 /// costs a new fetch, and polls on, so that a slow role holds up no rebalance of the group.
 const FULL_PATIENCE: Duration = Duration::from_millis(500);
 
+/// How long an empty share must last to be told. What others must give back first comes within a rebalance, which takes
+/// them well below a second unless they are in the middle of work.
+const SPARE_AFTER: Duration = Duration::from_secs(3);
+
 /// How long the last positions are tried to be stored before a partition goes or the member leaves.
 const LAST_COMMIT_ATTEMPTS: u32 = 3;
 
@@ -49,7 +53,7 @@ impl ClientContext for Membership {
 impl ConsumerContext for Membership {
     fn pre_rebalance(&self, consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
         match rebalance {
-            // Empty ones are normal: they add nothing.
+            // Empty ones are normal: they add nothing, or come before what others must give back.
             Rebalance::Assign(added) => self.handover.assigned(self.names.partitions(added)),
             Rebalance::Revoke(revoked) => self.revoke(consumer, self.names.partitions(revoked)),
             Rebalance::Error(error) => self.words.note(&error.to_string()),
@@ -158,6 +162,7 @@ impl Member {
     pub(super) fn run(mut self) {
         while !self.handover.is_closing() {
             self.send_positions();
+            self.handover.tell_if_spare(SPARE_AFTER);
             if self.handover.silent_for() > self.max_silence {
                 // The role hangs. Without polls the group will give its partitions to others.
                 self.handover.wait(POLL_STEP);
