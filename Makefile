@@ -3,7 +3,6 @@
 # PROFILE=release builds `make up` with all optimisations: slower to build, for measuring.
 
 CARGO ?= cargo
-TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
 
 .DEFAULT_GOAL := help
 .PHONY: help up test check bench services fmt
@@ -27,12 +26,8 @@ check: ## formatting, lints, types, the policy of dependencies, schemas and docu
 	scripts/dependencies
 	$(CARGO) test --locked --workspace --test schemas --test golden --test openapi $(addprefix --test ,$(DOCUMENTS))
 
-bench: ## measure on this machine: log, store, aggregator, latency, seeds a second
-	$(CARGO) bench --locked --workspace --bench '*'
-	$(CARGO) build --locked --release --package readmark --package readmark-bench --package readmark-simulation
-	$(TARGET)/release/aggregate
-	READMARK_BIN=$(TARGET)/release/readmark $(TARGET)/release/latency
-	$(TARGET)/release/readmark-simulation
+bench: ## measure on this machine, on embedded and on full parts; see docs/benchmarks.md
+	@CARGO="$(CARGO)" scripts/bench
 
 services: ## say which outside parts run on this machine: Kafka, Cassandra, Redis
 	@scripts/services status

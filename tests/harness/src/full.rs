@@ -2,6 +2,7 @@
 
 use crate::options::ServiceSet;
 use crate::process::{Program, ReservedPort};
+use crate::server::Server;
 use crate::topic_record::TopicRecord;
 use crate::wait_until;
 use rdkafka::ClientConfig;
@@ -10,7 +11,7 @@ use rdkafka::client::DefaultClientContext;
 use readmark_events::Topic;
 use readmark_log::kafka::{KafkaLog, KafkaLogOptions, delete_topics};
 use readmark_log::{EventLog, Group, LogError, NewRecord, Offset, TopicPartition};
-use readmark_test_services::Part;
+use readmark_test_services::{Part, Services};
 use scylla::client::session_builder::SessionBuilder;
 use std::ffi::OsString;
 use std::future::Future;
@@ -190,6 +191,30 @@ impl Installation {
             session.query_unpaged(drop, ()).await.expect("a keyspace can be dropped");
         }
         delete_topics(&self.options(), &Topic::ALL).await.expect("topics can be removed");
+    }
+}
+
+/// What a measurement looks at beside the server's own faces, on full parts only.
+impl Server {
+    /// Begins the names of its topics, its groups and its keys in Redis, and is its keyspace.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.full().name
+    }
+
+    /// Its event log, read and written beside its processes.
+    pub async fn log(&self) -> &KafkaLog {
+        self.full().log().await
+    }
+
+    /// The parts it runs on.
+    #[must_use]
+    pub fn services(&self) -> &Services {
+        &self.full().services
+    }
+
+    fn full(&self) -> &Installation {
+        self.installation().expect("only full parts have names of their own")
     }
 }
 

@@ -267,6 +267,12 @@ impl Process {
         self.running().listen
     }
 
+    /// Its process id; `None` while it is down.
+    #[must_use]
+    pub fn pid(&self) -> Option<u32> {
+        self.running().child.as_ref().map(Child::id)
+    }
+
     /// Where it takes calls now; `None` when it does not, or is down or frozen.
     pub(crate) fn takes_calls_at(&self) -> Option<SocketAddr> {
         let running = self.running();

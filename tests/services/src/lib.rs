@@ -122,6 +122,12 @@ impl Services {
         dir.into()
     }
 
+    /// Where data, logs and pids lie, as `scripts/services` puts them.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// The variables by which `scripts/services` knows this set from others.
     #[must_use]
     pub fn variables(&self) -> [(&'static str, String); 2] {
@@ -142,13 +148,20 @@ impl Services {
         self.run(&["up", part.name()]);
     }
 
+    /// The process of a part that runs; of Kafka its first broker's.
+    #[must_use]
+    pub fn pid(&self, part: Part) -> u32 {
+        let file = self.dir.join(format!("{}.pid", part.process()));
+        let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        let pid = text.split_whitespace().next().and_then(|word| word.parse().ok());
+        pid.unwrap_or_else(|| panic!("{} begins with no pid: {text:?}", file.display()))
+    }
+
     /// `kill -9` of a part; returns when it is gone.
     pub fn kill(&self, part: Part) {
         assert!(self.is_own, "only a set of one's own may be killed");
-        let file = self.dir.join(format!("{}.pid", part.process()));
-        let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-        let pid = text.split_whitespace().next().expect("a pid file begins with a pid");
-        let killed = Command::new("kill").args(["-9", pid]).status().expect("kill can be run");
+        let pid = self.pid(part).to_string();
+        let killed = Command::new("kill").args(["-9", &pid]).status().expect("kill can be run");
         assert!(killed.success(), "kill -9 {pid}");
         let started = Instant::now();
         while self.run(&["status"]).contains(part.process()) {

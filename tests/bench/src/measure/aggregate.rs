@@ -1,12 +1,13 @@
 //! The aggregator alone, from a prepared log: receipts a second, statements per receipt.
 //!
-//! `cargo run --release -p readmark-bench --bin aggregate [-- --groups 20 --members 500 --messages 20]`
+//! `scripts/bench aggregate [--groups 20] [--members 500] [--messages 20]`
 //!
 //! Each member acks each message once, one record per ack, as devices send them; the records of all
 //! readers and messages are mixed. The log and the store are the embedded ones, on a temporary directory.
 
+use crate::Outcome;
+use crate::arguments::{argument, say_machine};
 use readmark_aggregator::{Aggregator, AggregatorMetrics};
-use readmark_bench::argument;
 use readmark_domain::counting::Message;
 use readmark_domain::fact::{AckFact, Origin, Receipts};
 use readmark_domain::id::{ConversationId, MsgId, Seq, Uid};
@@ -23,12 +24,9 @@ use readmark_runtime::metrics::SharedMetrics;
 use readmark_runtime::ports::{Ports, Rules};
 use readmark_store::embedded::EmbeddedStore;
 use readmark_store::{Bucket, ConversationStore, MemberChange, MemberStore, MessageStore};
-use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Records appended in one call when preparing.
 const RECORDS_PER_APPEND: usize = 4_096;
@@ -39,13 +37,13 @@ struct Size {
     messages: u64,
 }
 
-#[tokio::main]
-async fn main() -> Outcome<()> {
+pub async fn run() -> Outcome<()> {
     let size = Size {
         groups: argument("--groups", 20),
         members: argument("--members", 500),
         messages: argument("--messages", 20),
     };
+    say_machine("aggregator alone, embedded log and store");
     let directory = tempfile::tempdir()?;
     let clock = SystemClock::default();
     let now = move || clock.now();
