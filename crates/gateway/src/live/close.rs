@@ -15,11 +15,14 @@ pub(super) enum Close {
     TooManyConnections,
     /// Nothing was heard of the client for too long.
     Silent,
+    /// The client has sent a message that is too long.
+    TooLarge,
 }
 
 impl Close {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Silent,
+        Self::TooLarge,
         Self::Restart,
         Self::TooSlow,
         Self::TokenExpired,
@@ -29,8 +32,9 @@ impl Close {
 
     pub const fn code(self) -> u16 {
         match self {
-            // As RFC 6455 and its registry say: going away, service restart, try again later.
+            // As RFC 6455 and its registry say: going away, message too big, service restart, try again later.
             Self::Silent => 1001,
+            Self::TooLarge => 1009,
             Self::Restart => 1012,
             Self::TooSlow => 1013,
             Self::TokenExpired => 4001,
@@ -42,6 +46,7 @@ impl Close {
     pub const fn words(self) -> &'static str {
         match self {
             Self::Silent => "nothing heard",
+            Self::TooLarge => "too large",
             Self::Restart => "restart",
             Self::TooSlow => "too slow",
             Self::TokenExpired => "token expired",

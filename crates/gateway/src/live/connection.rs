@@ -5,8 +5,8 @@ use super::follow::Followed;
 use super::frame::{Accepted, ClientFrame, Request, ServerFrame};
 use super::hub::Seat;
 use super::limits::{
-    CLOSE_LIMIT, CONNECTION_LIMIT, HELLO_LIMIT, LARGE_EVERY, PING_EVERY, REQUESTS_AT_ONCE, REREAD_EVERY,
-    RESTART_SPREAD_MS, RETRY_AFTER, SEND_LIMIT, SILENCE_LIMIT,
+    CLOSE_LIMIT, CONNECTION_LIMIT, HELLO_LIMIT, LARGE_EVERY, MESSAGE_BYTES_MAX, PING_EVERY, REQUESTS_AT_ONCE,
+    REREAD_EVERY, RESTART_SPREAD_MS, RETRY_AFTER, SEND_LIMIT, SILENCE_LIMIT,
 };
 use super::sockets::Sockets;
 use axum::extract::ws::{Message, WebSocket};
@@ -144,11 +144,12 @@ impl Connection {
     async fn hear(&mut self, heard: Option<Result<Message, axum::Error>>) -> Result<(), End> {
         let message = match heard {
             Some(Ok(message)) => message,
-            // Too large, no WebSocket any more, or the network.
+            // Far too large, no WebSocket any more, or the network.
             Some(Err(_)) | None => return Err(End::Gone),
         };
         self.heard_at = Instant::now();
         match message {
+            Message::Text(text) if text.len() > MESSAGE_BYTES_MAX => Err(End::Close(Close::TooLarge)),
             Message::Text(text) => self.obey(Request::parse(text.as_str())).await,
             Message::Binary(_) => {
                 let problem = Problem::malformed("messages are JSON text");

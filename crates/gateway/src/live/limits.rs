@@ -25,8 +25,11 @@ pub(super) const CLOSE_LIMIT: Duration = Duration::from_secs(1);
 /// When a process stops, its connections are closed one by one over this time, so that not all of them knock at
 /// the others' doors at once. Within the time that a process has to drain.
 pub(super) const RESTART_SPREAD_MS: u64 = 2_000;
-/// Longest message of a client.
+/// Longest message of a client; a longer one is the last one.
 pub(super) const MESSAGE_BYTES_MAX: usize = 64 * 1024;
+/// Longest message that is read at all, so that the client of one that is a bit too long can be told so. A longer one
+/// breaks the connection off.
+pub(super) const READ_BYTES_MAX: usize = 2 * MESSAGE_BYTES_MAX;
 /// What is read from the network at once: most of a connection's memory while it is idle.
 pub(super) const READ_BUFFER_BYTES: usize = 4 * 1024;
 /// Bytes of entries in one message, less its frame of JSON.

@@ -1,7 +1,7 @@
 use super::close::Close;
 use super::connection::Connection;
 use super::hub::Hub;
-use super::limits::{CLOSE_LIMIT, MESSAGE_BYTES_MAX, READ_BUFFER_BYTES};
+use super::limits::{CLOSE_LIMIT, READ_BUFFER_BYTES, READ_BYTES_MAX};
 use super::metrics::LiveMetrics;
 use crate::settings::GatewaySettings;
 use crate::state::Gateway;
@@ -101,8 +101,8 @@ pub(super) async fn get_ws(
         .read_buffer_size(READ_BUFFER_BYTES)
         // Every message is written at once, so none waits.
         .write_buffer_size(0)
-        .max_message_size(MESSAGE_BYTES_MAX)
-        .max_frame_size(MESSAGE_BYTES_MAX);
+        .max_message_size(READ_BYTES_MAX)
+        .max_frame_size(READ_BYTES_MAX);
     let open = sockets.open.token();
     Ok(upgrade.on_upgrade(async move |socket| {
         sockets.serve(session, socket, room).await;

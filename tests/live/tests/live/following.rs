@@ -4,6 +4,7 @@ use crate::common::{connected, group, is_shown, phone};
 use readmark_test_harness::{Server, token};
 use readmark_test_live::{Heard, Wire, joined, sent};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Without news nothing is said for so long.
@@ -168,4 +169,37 @@ async fn a_lively_conversation_is_told_whole_to_who_connects_in_the_middle() {
         assert_eq!(wire.hear().await, Heard::Frame(json!({"type": "pong"})));
     };
     tokio::join!(sending, following);
+}
+
+/// Longest message of the server, but for a snapshot.
+const MESSAGE_BYTES_MAX: usize = 64 * 1024;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_of_many_conversations_is_told_in_messages_of_bounded_size() {
+    const CONVERSATIONS: usize = 1_000;
+    let server = Server::fresh().await;
+    let ids: Vec<String> = (0..CONVERSATIONS).map(|n| format!("one-of-many-conversations-{n}")).collect();
+    let at = json!((readmark_test_harness::now_ms() - 1_000).to_string());
+    for uid in ["7", "8"] {
+        let join = |id: &String| json!({"type": "member_joined", "conversation_id": id, "uid": uid, "at_seq": "0", "occurred_at": at});
+        server.as_service().events(&ids.iter().map(join).collect::<Vec<_>>()).await;
+    }
+    is_shown(&server, 8, ids.last().unwrap(), 0).await;
+    let (mut wire, snapshot) = connected(&server, 8, "phone").await;
+    assert!(snapshot.to_string().len() > MESSAGE_BYTES_MAX, "a snapshot is one message");
+    let messages: Vec<Value> = ids.iter().map(|id| readmark_test_live::message(id, 7, 1)).collect();
+    server.as_service().events(&messages).await;
+    let mut left: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
+    let mut total = 0;
+    while !left.is_empty() {
+        let frame = wire.frame_of("entries").await;
+        assert!(frame.to_string().len() <= MESSAGE_BYTES_MAX, "{frame}");
+        for entry in frame["entries"].as_array().unwrap() {
+            if entry["unread"] == "1" {
+                left.remove(entry["conversation_id"].as_str().unwrap());
+                total = entry["total_unread"].as_str().unwrap().parse().unwrap();
+            }
+        }
+    }
+    assert_eq!(total, CONVERSATIONS);
 }

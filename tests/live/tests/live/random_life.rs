@@ -6,13 +6,15 @@
 use crate::common::ALONE;
 use readmark_test_harness::{Options, Part, Server, Services, wait_for_answers};
 use readmark_test_live::life::{Life, Size, at_rest, seed};
-use readmark_test_live::{World, flush};
+use readmark_test_live::{Database, World};
 use std::time::Instant;
 
 const SIZE: Size = Size { events: 10_000, conversations: 24, users: 60, second_devices: 20, clients: 10 };
 /// Sockets are cut, and the hot state is lost, when so many hundredths of the facts are said.
 const CUTS: [u64; 8] = [10, 20, 35, 45, 55, 65, 80, 90];
-const LOSSES: [u64; 3] = [25, 50, 70];
+const LOSSES: [u64; 4] = [15, 30, 50, 70];
+/// Keys of Redis that are lost at once.
+const KEYS: usize = 60;
 /// One device of so many is cut at a time.
 const CUT_ONE_OF: usize = 4;
 /// The database of Redis that is emptied: of this test alone.
@@ -21,7 +23,7 @@ const DATABASE: u32 = 9;
 const THREE_GATEWAYS: [&str; 5] =
     ["gateway,query", "gateway,query", "gateway,query", "catalog,notifier", "aggregator,watermark"];
 
-async fn live(server: &Server, lose: impl AsyncFn()) {
+async fn live(server: &Server, lose: impl AsyncFn(usize)) {
     let world = World::of(server).await;
     let life = Life::new(&world, seed(), SIZE);
     let began = Instant::now();
@@ -33,9 +35,9 @@ async fn live(server: &Server, lose: impl AsyncFn()) {
         }
     };
     let losses = async {
-        for at in LOSSES {
+        for (number, at) in LOSSES.into_iter().enumerate() {
             life.has_said(at).await;
-            lose().await;
+            lose(number).await;
         }
     };
     tokio::join!(life.run(), cuts, losses);
@@ -63,7 +65,7 @@ async fn devices_show_the_truth_on_embedded_parts() {
     let _alone = ALONE.lock().await;
     let server = Server::fresh().await;
     // The hot state is the process's own.
-    live(&server, async || {
+    live(&server, async |_| {
         server.kill();
         server.restart().await;
     })
@@ -73,8 +75,19 @@ async fn devices_show_the_truth_on_embedded_parts() {
 #[tokio::test(flavor = "multi_thread")]
 async fn devices_show_the_truth_on_full_parts() {
     let _alone = ALONE.lock().await;
-    let redis = format!("{}/{DATABASE}", Services::shared().address(Part::Redis));
-    let server =
-        Server::start(Options::full().processes(&THREE_GATEWAYS).env("READMARK_HOT__URL", &redis)).await;
-    live(&server, async || flush(&redis).await).await;
+    let redis = Database::of(Services::shared().address(Part::Redis), DATABASE);
+    let options = Options::full().processes(&THREE_GATEWAYS).env("READMARK_HOT__URL", &redis.url());
+    let server = Server::start(options).await;
+    live(&server, async |number| match number {
+        0 => redis.cuts_and_forgets_scripts().await,
+        1 => redis.loses_keys(KEYS).await,
+        2 => redis.loses_all().await,
+        _ => {
+            let gateway = &server.processes()[0];
+            gateway.terminate().await;
+            redis.loses_all().await;
+            gateway.restart().await;
+        }
+    })
+    .await;
 }
