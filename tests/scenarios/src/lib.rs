@@ -22,6 +22,7 @@ mod told;
 mod topics;
 mod watches;
 mod world;
+mod zombie;
 
 pub use parts::Parts;
 pub use report::main;

@@ -4,7 +4,7 @@ use crate::format::{Scenario, Step};
 use crate::parts::Parts;
 use crate::stage::Stage;
 use crate::world::World;
-use crate::{answers, calls, devices, events, processes, settle, told, watches};
+use crate::{answers, calls, devices, events, processes, settle, told, watches, zombie};
 use futures::future::BoxFuture;
 use readmark_test_harness::{load, wait_for_answers};
 use std::any::Any;
@@ -101,6 +101,7 @@ async fn run_step(world: &Arc<World>, step: &Step, round: u64, place: &Place) {
         Step::ForgetPositions => processes::forget_positions(world).await,
         Step::Process(step) => processes::change(world, step).await,
         Step::Replay(step) => processes::replay(world, step).await,
+        Step::Zombie(step) => zombie::write(world, step).await,
         Step::Redis(step) => world.redis.as_ref().expect("it has its own").does(*step, world).await,
         Step::Settle => settle::settle(world).await,
         Step::Note => world.note().await,

@@ -34,6 +34,8 @@ pub fn watch(world: &Arc<World>, step: &Watch) {
             }
             tokio::time::sleep(pause).await;
         }
+        let looked = step.positions_of.is_none() || !positions.is_empty();
+        assert!(looked, "no position of {:?} was ever seen", step.positions_of);
     });
     world.watch(watch);
 }

@@ -134,6 +134,8 @@ pub enum Step {
     Process(Process),
     /// A topic is delivered again by the operator's command.
     Replay(Replay),
+    /// A process that was thought dead writes a message once more.
+    Zombie(Zombie),
     /// Something happens to Redis; the scenario has one of its own.
     Redis(RedisEvent),
     /// Waits until everything sent before has been applied and told.

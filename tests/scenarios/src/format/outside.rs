@@ -27,6 +27,11 @@ step!(
     Replay { #[serde(default = "conversation")] c: String, topic: String, }
 );
 
+step!(
+    /// A message that is known, sent then, is written again with another number of chunks. Only on full parts.
+    Zombie { #[serde(default = "conversation")] c: String, from: String, seq: u64, at: i64, chunks: u16, }
+);
+
 /// What happens to Redis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
