@@ -3,7 +3,7 @@
 mod repair;
 mod when;
 
-pub(crate) use repair::{Act, DeadLetters, Filters, List, Replay};
+pub(crate) use repair::{Act, Consent, DeadLetters, Filters, List, Replay};
 
 use crate::role_name::RoleSet;
 use clap::{Args, Parser, Subcommand, ValueEnum};

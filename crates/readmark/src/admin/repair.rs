@@ -2,26 +2,24 @@
 
 use super::lines::answer;
 use super::state::{AdminError, AdminState};
-use crate::command::dead_letters::{
-    ActRequest, Finished as Acted, LettersView, ListRequest, act_on, list_on,
-};
-use crate::command::replay::{Finished as Replayed, replay_on};
+use crate::command::dead_letters::{LettersView, ListRequest, list_on};
+use crate::command::repair::Repair;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use readmark_repair::replay::Replay;
+use serde::Serialize;
 use std::sync::Arc;
 
-pub(crate) async fn replay(State(state): State<Arc<AdminState>>, Json(what): Json<Replay>) -> Response {
-    answer::<Replayed, _, _>(&state, |ports, teller, stop| async move {
-        replay_on(&ports, &what, &mut |report| teller.tell(report), &stop).await
-    })
-}
-
-pub(crate) async fn act(State(state): State<Arc<AdminState>>, Json(what): Json<ActRequest>) -> Response {
-    answer::<Acted, _, _>(&state, |ports, teller, stop| async move {
-        act_on(&ports, &what, &mut |acted| teller.tell(acted), &stop).await
+/// Any work of repair; its progress is told line by line.
+pub(crate) async fn carry_out<R>(State(state): State<Arc<AdminState>>, Json(what): Json<R>) -> Response
+where
+    R: Repair + Send + Sync + 'static,
+    R::Step: Serialize,
+    R::Finished: Serialize + Send,
+{
+    answer::<R::Finished, _, _>(&state, |ports, teller, stop| async move {
+        what.on(&ports, &mut |step| teller.tell(step), &stop).await
     })
 }
 

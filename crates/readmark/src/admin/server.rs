@@ -1,7 +1,10 @@
 use super::state::AdminState;
 use super::{inspect, repair, topics};
+use crate::command::dead_letters::ActRequest;
+use crate::command::repair::Repair;
 use axum::Router;
 use axum::routing::{get, post};
+use readmark_repair::replay::Replay;
 use readmark_runtime::ports::{Ports, Rules};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -30,9 +33,9 @@ pub(crate) fn routes(ports: Ports, rules: Rules, stop: CancellationToken) -> Rou
         .route("/inspect/user", get(inspect::user))
         .route("/inspect/lag", get(inspect::lag))
         .route("/topics/{topic}", get(topics::read).post(topics::put))
-        .route("/repair/replay", post(repair::replay))
+        .route(Replay::PATH, post(repair::carry_out::<Replay>))
         .route("/repair/dead-letters/list", post(repair::list))
-        .route("/repair/dead-letters/act", post(repair::act))
+        .route(ActRequest::PATH, post(repair::carry_out::<ActRequest>))
         .with_state(Arc::new(AdminState { ports, rules, stop }))
 }
 

@@ -4,6 +4,7 @@ mod config;
 pub(crate) mod dead_letters;
 mod doctor;
 pub(crate) mod inspect;
+pub(crate) mod repair;
 pub(crate) mod replay;
 mod serve;
 mod setup;

@@ -1,15 +1,10 @@
 //! `readmark replay`: a stretch of a topic delivered again.
 
-use super::runtime;
-use crate::admin;
+use super::repair::{Outcome, Repair, carry_out};
 use crate::cli;
-use crate::config::{Config, load};
-use crate::confirm::{Answer, Confirmed, can_ask, confirm};
+use crate::config::load;
 use crate::exit::{Exit, Failure};
 use crate::print;
-use crate::progress::Progress;
-use crate::reach::{Reached, reach};
-use crate::stop::cancel_when_asked;
 use readmark_domain::time::TimeMs;
 use readmark_http::Decimal;
 use readmark_repair::replay::{Ended, Replay, Report, replay};
@@ -27,35 +22,61 @@ pub(crate) struct Finished {
     error: Option<String>,
 }
 
-/// Runs it on these ports.
-pub(crate) async fn replay_on(
-    ports: &Ports,
-    what: &Replay,
-    on_progress: &mut (dyn FnMut(&Report) + Send),
-    stop: &CancellationToken,
-) -> Result<Finished, RepairError> {
-    let Ended { report, error } = replay(ports, what, on_progress, stop).await?;
-    Ok(Finished { report, error: error.map(|error| error.to_string()) })
+impl Repair for Replay {
+    type Step = Report;
+    type Finished = Finished;
+
+    const PATH: &'static str = "/repair/replay";
+
+    async fn on(
+        &self,
+        ports: &Ports,
+        on_step: &mut (dyn FnMut(&Report) + Send),
+        stop: &CancellationToken,
+    ) -> Result<Finished, RepairError> {
+        let Ended { report, error } = replay(ports, self, on_step, stop).await?;
+        Ok(Finished { report, error: error.map(|error| error.to_string()) })
+    }
+
+    fn as_dry_run(&self) -> Self {
+        Self { dry_run: true, ..self.clone() }
+    }
+
+    fn question(&self, counted: Option<&Finished>) -> String {
+        let topic = self.topic;
+        match counted {
+            None => format!("Deliver that stretch of {topic} again?"),
+            Some(counted) => format!("Deliver {} record(s) of {topic} again?", counted.report.sent),
+        }
+    }
+
+    fn line(report: &Report) -> String {
+        let (done, total) = report.done_of_total();
+        let verb = if report.dry_run { "to be sent" } else { "sent" };
+        format!("{}: {done} of {total} records read, {} {verb}", report.topic, report.sent)
+    }
+
+    fn failure(finished: &Finished) -> Option<&str> {
+        finished.error.as_deref()
+    }
+
+    fn left(last: Option<Report>) -> Result<Finished, Failure> {
+        let last = last.ok_or_else(|| Failure::failed("stopped before it began"))?;
+        Ok(Finished { report: last, error: None })
+    }
 }
 
 /// Runs it.
 pub(crate) fn run(arguments: &cli::Replay) -> Result<Exit, Failure> {
     let config = load(&arguments.output.source, &[])?;
     let what = asked(arguments, SystemClock::default().now())?;
-    runtime()?.block_on(async {
-        let stop = CancellationToken::new();
-        tokio::spawn(cancel_when_asked(stop.clone()));
-        let confirmed = match what.dry_run {
-            true => None,
-            false => match ask(arguments, &config, &what, &stop).await? {
-                Answer::Yes(confirmed) => Some(confirmed),
-                Answer::No(exit) => return Ok(exit),
-            },
-        };
-        let finished = deliver(arguments, &config, &what, confirmed.as_ref(), &stop).await?;
-        print_report(arguments, &finished)?;
-        Ok(outcome(&finished))
-    })
+    match carry_out(&what, arguments.consent, &arguments.output.source, &config)? {
+        Outcome::Finished(finished) => {
+            print_report(arguments, &finished)?;
+            Ok(outcome(&finished))
+        }
+        Outcome::Declined(exit) => Ok(exit),
+    }
 }
 
 fn asked(arguments: &cli::Replay, now: TimeMs) -> Result<Replay, Failure> {
@@ -76,62 +97,6 @@ fn asked(arguments: &cli::Replay, now: TimeMs) -> Result<Replay, Failure> {
         rate: Rate::new(arguments.rate).map_err(Failure::usage)?,
         dry_run: arguments.consent.dry_run,
     })
-}
-
-/// Somebody at a terminal is told how much it is.
-async fn ask(
-    arguments: &cli::Replay,
-    config: &Config,
-    what: &Replay,
-    stop: &CancellationToken,
-) -> Result<Answer, Failure> {
-    let topic = what.topic;
-    if arguments.consent.yes || !can_ask() {
-        return confirm(&format!("Deliver that stretch of {topic} again?"), arguments.consent.yes);
-    }
-    let counted = Replay { dry_run: true, ..what.clone() };
-    let Finished { report, error } = deliver(arguments, config, &counted, None, stop).await?;
-    if let Some(error) = error {
-        return Err(Failure::failed(error));
-    }
-    confirm(&format!("Deliver {} record(s) of {topic} again?", report.sent), false)
-}
-
-/// Nothing but a dry run goes on without a confirmation.
-async fn deliver(
-    arguments: &cli::Replay,
-    config: &Config,
-    what: &Replay,
-    confirmed: Option<&Confirmed>,
-    stop: &CancellationToken,
-) -> Result<Finished, Failure> {
-    let what = Replay { dry_run: what.dry_run || confirmed.is_none(), ..what.clone() };
-    let mut progress = Progress::new();
-    let mut last = None;
-    let mut on_progress = |report: &Report| {
-        progress.show(|| progress_line(report));
-        last = Some(report.clone());
-    };
-    let finished = match reach(&arguments.output.source, config).await? {
-        Reached::Running(socket) => {
-            let mut on_line = |report: Report| on_progress(&report);
-            admin::follow(&socket, "/repair/replay", &what, &mut on_line, stop).await?
-        }
-        Reached::Parts(parts) => {
-            let finished = replay_on(&parts.ports(), &what, &mut on_progress, stop).await;
-            parts.close().await?;
-            Some(finished.map_err(Failure::repair)?)
-        }
-    };
-    progress.end();
-    let stopped = || last.map(|report| Finished { report, error: None });
-    finished.or_else(stopped).ok_or_else(|| Failure::failed("stopped before it began"))
-}
-
-fn progress_line(report: &Report) -> String {
-    let (done, total) = report.done_of_total();
-    let verb = if report.dry_run { "to be sent" } else { "sent" };
-    format!("{}: {done} of {total} records read, {} {verb}", report.topic, report.sent)
 }
 
 /// The report, as it is printed.

@@ -1,15 +1,10 @@
 use super::selection;
-use crate::admin;
 use crate::cli::{Act, Format};
 use crate::command::inspect::lines;
-use crate::command::runtime;
-use crate::config::{Config, load};
-use crate::confirm::{Answer, Confirmed, can_ask, confirm};
+use crate::command::repair::{Outcome, Repair, carry_out};
+use crate::config::load;
 use crate::exit::{Exit, Failure};
 use crate::print;
-use crate::progress::Progress;
-use crate::reach::{Reached, reach};
-use crate::stop::cancel_when_asked;
 use readmark_domain::dead_letter::LetterId;
 use readmark_http::Decimal;
 use readmark_repair::RepairError;
@@ -35,16 +30,49 @@ pub(crate) struct Finished {
     error: Option<String>,
 }
 
-/// Does it on these ports.
-pub(crate) async fn act_on(
-    ports: &Ports,
-    what: &ActRequest,
-    on_progress: &mut (dyn FnMut(&Acted) + Send),
-    stop: &CancellationToken,
-) -> Result<Finished, RepairError> {
-    let Ended { acted, stopped, error } =
-        act(ports, what.action, &what.selection, what.dry_run, on_progress, stop).await?;
-    Ok(Finished { acted, stopped, error: error.map(|error| error.to_string()) })
+impl Repair for ActRequest {
+    type Step = Acted;
+    type Finished = Finished;
+
+    const PATH: &'static str = "/repair/dead-letters/act";
+
+    async fn on(
+        &self,
+        ports: &Ports,
+        on_step: &mut (dyn FnMut(&Acted) + Send),
+        stop: &CancellationToken,
+    ) -> Result<Finished, RepairError> {
+        let Ended { acted, stopped, error } =
+            act(ports, self.action, &self.selection, self.dry_run, on_step, stop).await?;
+        Ok(Finished { acted, stopped, error: error.map(|error| error.to_string()) })
+    }
+
+    fn as_dry_run(&self) -> Self {
+        Self { dry_run: true, ..self.clone() }
+    }
+
+    fn question(&self, counted: Option<&Finished>) -> String {
+        let verb = match self.action {
+            Action::Redrive => "Deliver again",
+            Action::Drop => "Drop",
+        };
+        match counted {
+            None => format!("{verb} these dead letters?"),
+            Some(counted) => format!("{verb} {} dead letter(s)?", counted.acted.done),
+        }
+    }
+
+    fn line(acted: &Acted) -> String {
+        format!("{} done, {} left out", acted.done, acted.settled + acted.homeless)
+    }
+
+    fn failure(finished: &Finished) -> Option<&str> {
+        finished.error.as_deref()
+    }
+
+    fn left(last: Option<Acted>) -> Result<Finished, Failure> {
+        Ok(Finished { acted: last.unwrap_or_default(), stopped: true, error: None })
+    }
 }
 
 /// `redrive` and `drop`.
@@ -55,75 +83,13 @@ pub(super) fn run(action: Action, arguments: &Act) -> Result<Exit, Failure> {
         selection: selection(&arguments.filters, SystemClock::default().now()),
         dry_run: arguments.consent.dry_run,
     };
-    runtime()?.block_on(async {
-        let stop = CancellationToken::new();
-        tokio::spawn(cancel_when_asked(stop.clone()));
-        let confirmed = match what.dry_run {
-            true => None,
-            false => match ask(arguments, &config, &what, &stop).await? {
-                Answer::Yes(confirmed) => Some(confirmed),
-                Answer::No(exit) => return Ok(exit),
-            },
-        };
-        let finished = carry_out(arguments, &config, &what, confirmed.as_ref(), &stop).await?;
-        print_outcome(arguments, &what, &finished)?;
-        Ok(outcome(&finished))
-    })
-}
-
-const fn verb(action: Action) -> &'static str {
-    match action {
-        Action::Redrive => "Deliver again",
-        Action::Drop => "Drop",
-    }
-}
-
-/// Somebody at a terminal is told how many they are.
-async fn ask(
-    arguments: &Act,
-    config: &Config,
-    what: &ActRequest,
-    stop: &CancellationToken,
-) -> Result<Answer, Failure> {
-    let verb = verb(what.action);
-    if arguments.consent.yes || !can_ask() {
-        return confirm(&format!("{verb} these dead letters?"), arguments.consent.yes);
-    }
-    let Finished { acted, error, .. } = carry_out(arguments, config, what, None, stop).await?;
-    if let Some(error) = error {
-        return Err(Failure::failed(error));
-    }
-    confirm(&format!("{verb} {} dead letter(s)?", acted.done), false)
-}
-
-/// Nothing but a dry run goes on without a confirmation.
-async fn carry_out(
-    arguments: &Act,
-    config: &Config,
-    what: &ActRequest,
-    confirmed: Option<&Confirmed>,
-    stop: &CancellationToken,
-) -> Result<Finished, Failure> {
-    let what = ActRequest { dry_run: what.dry_run || confirmed.is_none(), ..what.clone() };
-    let mut progress = Progress::new();
-    let mut last = None;
-    let mut on_progress = |acted: &Acted| {
-        progress.show(|| format!("{} done, {} left out", acted.done, acted.settled + acted.homeless));
-        last = Some(acted.clone());
-    };
-    let finished = match reach(&arguments.output.source, config).await? {
-        Reached::Running(socket) => {
-            let mut on_line = |acted: Acted| on_progress(&acted);
-            admin::follow(&socket, "/repair/dead-letters/act", &what, &mut on_line, stop).await?
+    match carry_out(&what, arguments.consent, &arguments.output.source, &config)? {
+        Outcome::Finished(finished) => {
+            print_outcome(arguments, &what, &finished)?;
+            Ok(outcome(&finished))
         }
-        Reached::Parts(parts) => {
-            let finished = act_on(&parts.ports(), &what, &mut on_progress, stop).await;
-            parts.close().await?;
-            Some(finished.map_err(Failure::repair)?)
-        }
-    };
-    progress.end();
-    Ok(finished.unwrap_or_else(|| Finished { acted: last.unwrap_or_default(), stopped: true, error: None }))
+        Outcome::Declined(exit) => Ok(exit),
+    }
 }
 
 /// The outcome, as it is printed.

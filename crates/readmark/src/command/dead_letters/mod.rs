@@ -4,7 +4,7 @@ mod act;
 mod list;
 mod view;
 
-pub(crate) use act::{ActRequest, Finished, act_on};
+pub(crate) use act::ActRequest;
 pub(crate) use list::{ListRequest, list_on};
 pub(crate) use view::LettersView;
 
