@@ -7,6 +7,7 @@ use crate::error::{LogError, LogErrorKind};
 use crate::port::{Consumer, PolledEvent};
 use crate::record::{Offset, TopicPartition};
 use async_trait::async_trait;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -27,11 +28,11 @@ impl KafkaConsumer {
         options: &KafkaLogOptions,
         names: &Names,
         group: &str,
-        topics: &[&str],
+        partitions: BTreeSet<TopicPartition>,
         lease: Option<Lease>,
     ) -> Result<Self, LogError> {
         let handover = Arc::new(Handover::new());
-        let member = Member::join(options, names, group, topics, lease, &handover)?;
+        let member = Member::join(options, names, group, partitions, lease, &handover)?;
         let (ending, ended) = oneshot::channel();
         std::thread::Builder::new()
             .name("kafka-member".to_owned())

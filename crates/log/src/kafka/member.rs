@@ -1,6 +1,7 @@
 //! The thread of a member: it polls, and nobody else does. Rebalances are called from within that poll.
 
 use super::config;
+use super::coverage::Coverage;
 use super::error::{code_of, kind_of, log_error};
 use super::handover::Handover;
 use super::instance::Lease;
@@ -116,6 +117,7 @@ pub(super) struct Member {
     full_since: Option<Instant>,
     /// What is paused at the client.
     paused: BTreeSet<TopicPartition>,
+    coverage: Coverage,
     /// Free for the next member of this process only when this one has gone.
     lease: Option<Lease>,
 }
@@ -126,7 +128,7 @@ impl Member {
         options: &KafkaLogOptions,
         names: &Names,
         group: &str,
-        topics: &[&str],
+        partitions: BTreeSet<TopicPartition>,
         lease: Option<Lease>,
         handover: &Arc<Handover>,
     ) -> Result<Self, LogError> {
@@ -141,21 +143,42 @@ impl Member {
             config::member(options, group, lease.as_ref().map(Lease::instance_id))
                 .create_with_context(context)
                 .map_err(|error| log_error("join", &error))?;
-        consumer.subscribe(topics).map_err(|error| log_error("join", &error))?;
-        Ok(Self {
+        let topics: BTreeSet<&str> = partitions.iter().map(|one| names.of(one.topic)).collect();
+        let topics: Vec<String> = topics.into_iter().map(str::to_owned).collect();
+        let member = Self {
             consumer,
             handover: Arc::clone(handover),
             names: names.clone(),
             words,
             group: group.to_owned(),
-            topics: topics.iter().map(|name| (*name).to_owned()).collect(),
+            topics,
             max_silence: options.max_poll_interval,
             commit_every: options.commit_every,
             sent_at: Instant::now(),
             full_since: None,
             paused: BTreeSet::new(),
+            coverage: Coverage::new(group, partitions, options.revoke_within),
             lease,
-        })
+        };
+        member.subscribe().map_err(|error| log_error("join", &error))?;
+        Ok(member)
+    }
+
+    fn subscribe(&self) -> KafkaResult<()> {
+        self.consumer.subscribe(&self.topics.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// Partitions that are nobody's are given to somebody when a member joins: this one, again.
+    fn join_again_for(&self, nobodys: &BTreeSet<TopicPartition>) {
+        tracing::warn!(
+            group = self.group,
+            count = nobodys.len(),
+            "partitions belong to nobody, joining again"
+        );
+        self.consumer.unsubscribe();
+        if let Err(error) = self.subscribe() {
+            self.handover.fail(log_error("join again", &error));
+        }
     }
 
     /// Works until the role has gone, then stores what it had stored and leaves.
@@ -171,6 +194,9 @@ impl Member {
             if self.handover.is_full() && !self.is_out_of_patience() {
                 self.handover.wait(POLL_STEP);
                 continue;
+            }
+            if let Some(nobodys) = self.coverage.look(&self.consumer, &self.names) {
+                self.join_again_for(&nobodys);
             }
             self.pause_and_resume();
             match self.poll() {

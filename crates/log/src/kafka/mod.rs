@@ -6,6 +6,7 @@ mod append;
 mod brokers;
 mod config;
 mod consumer;
+mod coverage;
 mod error;
 mod handover;
 mod inspect;
@@ -139,9 +140,13 @@ impl EventLog for KafkaLog {
 
     async fn join(&self, group: &Group, topics: &[Topic]) -> Result<Box<dyn Consumer>, LogError> {
         let cluster = &self.cluster;
-        let names: Vec<&str> = topics.iter().map(|topic| cluster.names.of(*topic)).collect();
+        let of = |topic: &Topic| {
+            let (topic, count) = (*topic, cluster.partitions.get(topic).copied().unwrap_or_default());
+            (0..count).map(move |partition| TopicPartition { topic, partition })
+        };
+        let partitions = topics.iter().flat_map(of).collect();
         let lease = cluster.options.instance_id.as_ref().map(|id| cluster.instances.lease(group, id));
-        let consumer = KafkaConsumer::join(&cluster.options, &cluster.names, &group.0, &names, lease)?;
+        let consumer = KafkaConsumer::join(&cluster.options, &cluster.names, &group.0, partitions, lease)?;
         Ok(Box::new(consumer))
     }
 

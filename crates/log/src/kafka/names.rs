@@ -24,7 +24,8 @@ impl Names {
         self.topics.iter().find(|(_, known)| known == name).map(|(topic, _)| *topic)
     }
 
-    fn partition(&self, name: &str, partition: i32) -> Option<TopicPartition> {
+    /// One of our topics' by its name.
+    pub(super) fn partition(&self, name: &str, partition: i32) -> Option<TopicPartition> {
         Some(TopicPartition { topic: self.topic(name)?, partition: u32::try_from(partition).ok()? })
     }
 
