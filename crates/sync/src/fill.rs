@@ -39,12 +39,8 @@ pub async fn fill<S: ReceiptStore + ?Sized>(
     uid: Uid,
     epoch: &Epoch,
 ) -> Result<Filled, SyncError> {
-    for some in read_user(store, uid).await?.chunks(CHANGES_AT_ONCE) {
-        let wholes = some.iter().map(|one| whole_of_one(store, uid, one).boxed());
-        let changes = at_once::all(READS_AT_ONCE, wholes.collect()).await?;
-        if !all_merged(apply_until_counted(hot, store, &changes).await)? {
-            return Ok(Filled::Lost);
-        }
+    if !tell_all(hot, store, uid).await? {
+        return Ok(Filled::Lost);
     }
     for _ in 0..ENDINGS_MAX {
         match hot.complete_rebuild(uid, epoch).await? {
@@ -58,6 +54,22 @@ pub async fn fill<S: ReceiptStore + ?Sized>(
         }
     }
     Err(SyncError::NotRebuilt { uid, why: "its numbers changed faster than they could be counted" })
+}
+
+/// Tells a user's state all that the store knows of it; says whether there is one.
+pub(crate) async fn tell_all<S: ReceiptStore + ?Sized>(
+    hot: &dyn HotState,
+    store: &S,
+    uid: Uid,
+) -> Result<bool, SyncError> {
+    for some in read_user(store, uid).await?.chunks(CHANGES_AT_ONCE) {
+        let wholes = some.iter().map(|one| whole_of_one(store, uid, one).boxed());
+        let changes = at_once::all(READS_AT_ONCE, wholes.collect()).await?;
+        if !all_merged(apply_until_counted(hot, store, &changes).await)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 async fn whole_of_one<S: ReceiptStore + ?Sized>(

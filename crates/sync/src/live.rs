@@ -2,7 +2,7 @@
 
 use crate::derived::{derived_picture, derived_token};
 use crate::error::SyncError;
-use crate::fill::count_missing;
+use crate::fill::{count_missing, tell_all};
 use crate::large::LargeConversations;
 use crate::metrics::HotMetrics;
 use crate::rebuild::Rebuilds;
@@ -17,7 +17,7 @@ use readmark_runtime::ports::Ports;
 use readmark_store::ReceiptStore;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
 /// How often one call reads a state anew: after a rebuild, and when the state is lost just then.
@@ -36,6 +36,10 @@ const USERS_REMEMBERED_MAX: u64 = 100_000;
 
 /// How long a picture waits for its turn to be computed from the store: a store that is slower is overloaded.
 const DERIVED_WAIT_MS: u64 = 1_000;
+
+/// How long it is remembered of whom something was computed from the store: far longer than a notifier needs to tell the
+/// hot state as much, once both are back.
+const DERIVED_KEPT_MS: u64 = 600_000;
 
 /// How often the size of the hot state is read for the metrics.
 const USAGE_EVERY_MS: u64 = 15_000;
@@ -74,6 +78,7 @@ pub struct Live {
     rebuilds: Arc<Rebuilds>,
     large: LargeConversations,
     derived: Semaphore,
+    derived_lately: Cache<Uid, ()>,
     remembered: Cache<Uid, Remembered>,
 }
 
@@ -105,7 +110,21 @@ impl Live {
             .time_to_live(Duration::from_millis(TOUCHED_KEPT_MS))
             .build();
         let derived = Semaphore::new(settings.derived_at_once);
-        Ok(Arc::new(Self { hot, store, clock, metrics, rebuilds, large, derived, remembered }))
+        let derived_lately = Cache::builder()
+            .max_capacity(USERS_REMEMBERED_MAX)
+            .time_to_live(Duration::from_millis(DERIVED_KEPT_MS))
+            .build();
+        Ok(Arc::new(Self {
+            hot,
+            store,
+            clock,
+            metrics,
+            rebuilds,
+            large,
+            derived,
+            derived_lately,
+            remembered,
+        }))
     }
 
     /// A user's picture, all at one moment, large conversations included. While the hot state is away, or a rebuild
@@ -115,10 +134,32 @@ impl Live {
     /// The store's; [`SyncError::Overloaded`] when too many pictures are being computed. Never a picture in part, and
     /// never zero for what is not known (RR-10).
     pub async fn picture(&self, uid: Uid) -> Result<Picture, SyncError> {
-        match self.hot_picture(uid).await {
+        self.picture_after(uid, self.derived_lately.contains_key(&uid)).await
+    }
+
+    /// As [`Live::picture`], for whom may have been told what was computed from the store.
+    async fn picture_after(&self, uid: Uid, was_derived: bool) -> Result<Picture, SyncError> {
+        let picture = async {
+            if was_derived {
+                self.level(uid).await?;
+            }
+            self.hot_picture(uid).await
+        };
+        match picture.await {
             Err(error) => self.derive_instead(uid, error).await,
             picture => picture,
         }
+    }
+
+    /// What the store said while the hot state was away is not taken back by a state that is still behind (RR-3): it is
+    /// told as much first.
+    async fn level(&self, uid: Uid) -> Result<(), SyncError> {
+        if !matches!(self.hot.touch(uid).await?, Held::Missing) {
+            let _turn = self.turn(uid).await?;
+            tell_all(&*self.hot, &*self.store, uid).await?;
+        }
+        self.derived_lately.invalidate(&uid).await;
+        Ok(())
     }
 
     /// At most `limit` entries (1 at least) after a token, else a snapshot; large conversations are looked at first.
@@ -141,7 +182,8 @@ impl Live {
                 }
             }
         }
-        self.picture(uid).await.map(snapshot)
+        let was_derived = since.is_some_and(Self::is_derived) || self.derived_lately.contains_key(&uid);
+        self.picture_after(uid, was_derived).await.map(snapshot)
     }
 
     /// Was what bears this token computed from the store?
@@ -173,12 +215,19 @@ impl Live {
             SyncError::Store(_) | SyncError::Overloaded { .. } => return Err(error),
         }
         tracing::debug!(%uid, %error, "computed from the store instead");
+        let _turn = self.turn(uid).await?;
+        let picture = derived_picture(&*self.store, uid).await?;
+        self.derived_lately.insert(uid, ()).await;
+        Ok(picture)
+    }
+
+    /// Whole pictures are read from the store by a few at once.
+    async fn turn(&self, uid: Uid) -> Result<SemaphorePermit<'_>, SyncError> {
         let turn = tokio::select! {
             turn = self.derived.acquire() => turn.ok(),
             () = self.clock.sleep_ms(DERIVED_WAIT_MS) => None,
         };
-        let _turn = turn.ok_or(SyncError::Overloaded { uid })?;
-        Ok(derived_picture(&*self.store, uid).await?)
+        turn.ok_or(SyncError::Overloaded { uid })
     }
 
     async fn hot_picture(&self, uid: Uid) -> Result<Picture, SyncError> {

@@ -70,6 +70,35 @@ async fn the_store_answers_meanwhile() {
     assert_eq!(followed["entries"].as_array().unwrap().len(), 1, "who kept the old token misses nothing");
 }
 
+/// RR-3: a hot state that comes back and is still behind does not take back what the store said meanwhile.
+#[tokio::test(start_paused = true)]
+async fn what_the_store_said_is_not_taken_back() {
+    let api = seeded().await;
+    let (_, before) = get(&api, "/v1/unread").await;
+    let kept = before["token"].as_str().unwrap();
+    for (n, path) in [(3, "/v1/unread?all=true"), (4, "/v1/sync?since=store.0"), (5, "/v1/sync")] {
+        api.hot.set_away(true);
+        api.seed.sends("c1", 7, [n]).await;
+        api.seed.marks("c1", 8, n - 1).await;
+        let seen = |answer: &Value| {
+            let row = &answer.get("snapshot").unwrap_or(answer)["conversations"][0];
+            (row["head_seq"].clone(), row["read_seq"].clone(), row["unread"].clone())
+        };
+        let meanwhile = get(&api, "/v1/sync").await.1;
+        assert_eq!(seen(&meanwhile), (n.to_string().into(), (n - 1).to_string().into(), "1".into()));
+        // Nobody has told it yet.
+        api.hot.set_away(false);
+        let back = get(&api, path).await.1;
+        assert_eq!(seen(&back), seen(&meanwhile), "{path}");
+        assert_ne!(back["token"], "store.0", "the hot state has answered");
+    }
+    let (_, followed) = get(&api, &format!("/v1/sync?since={kept}")).await;
+    assert!(
+        !followed["entries"].as_array().unwrap().is_empty(),
+        "devices with a token of before are told: {followed}"
+    );
+}
+
 /// Both are away: an error, with every call and at every step.
 #[tokio::test(start_paused = true)]
 async fn without_both_there_is_no_answer() {

@@ -134,13 +134,14 @@ impl Phone {
 
     /// Its socket is gone without a word; it connects again, to the next gateway.
     pub async fn cut(&self) {
-        self.commands.send(Command::Cut).await.expect("the device lives");
+        // A device that was sent something wrong has ended, and is told of by [`World::assert_no_faults`].
+        let _ = self.commands.send(Command::Cut).await;
     }
 
     /// Sends an ack or a read over its connection. `None` when the connection ended before the answer.
     pub async fn ask(&self, frame: Value) -> Option<Value> {
         let (answered, answer) = oneshot::channel();
-        self.commands.send(Command::Ask(frame, answered)).await.expect("the device lives");
+        self.commands.send(Command::Ask(frame, answered)).await.ok()?;
         answer.await.ok()
     }
 }

@@ -3,10 +3,6 @@
 use readmark_test_harness::{DEADLINE, Server, token, wait_until};
 use readmark_test_live::{Wire, joined, sent};
 use serde_json::Value;
-use tokio::sync::Mutex;
-
-/// What keeps the machine busy runs one at a time: two would only slow each other down.
-pub static ALONE: Mutex<()> = Mutex::const_new(());
 
 /// Conversation `c` of 7, 8 and 9, with two messages of 7.
 pub async fn group(server: &Server) {

@@ -1,7 +1,6 @@
 //! Redis, Kafka and Cassandra away, one after the other, while devices are connected: what goes on, what is refused and
 //! how, and that everything is right afterwards, without any process being started again.
 
-use crate::common::ALONE;
 use readmark_test_harness::{
     DEADLINE, Options, Part, Reply, Server, Services, token, wait_for_answers, wait_until,
 };
@@ -285,7 +284,6 @@ async fn without_cassandra(stage: &mut Stage) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_part_may_go_away_and_come_back() {
-    let _alone = ALONE.lock().await;
     let mut stage = Stage::set().await;
     without_redis(&mut stage).await;
     without_kafka(&mut stage).await;

@@ -3,11 +3,14 @@
 //!
 //! `READMARK_SEED=n` says the same again.
 
-use crate::common::ALONE;
 use readmark_test_harness::{Options, Part, Server, Services, wait_for_answers};
 use readmark_test_live::life::{Life, Size, at_rest, seed};
 use readmark_test_live::{Database, World};
 use std::time::Instant;
+use tokio::sync::Mutex;
+
+/// One life at a time: two would only slow each other down.
+static ALONE: Mutex<()> = Mutex::const_new(());
 
 const SIZE: Size = Size { events: 10_000, conversations: 24, users: 60, second_devices: 20, clients: 10 };
 /// Sockets are cut, and the hot state is lost, when so many hundredths of the facts are said.

@@ -50,6 +50,17 @@ async fn what_is_refused_is_said_as_by_http() {
     let closed = json!({"type": "conversation_closed", "conversation_id": "closed", "closed": true, "occurred_at": now_ms().to_string()});
     sent(&server, "closed", 7, [1]).await;
     server.as_service().events(&[closed]).await;
+    wait_until(DEADLINE, "the closing", || async {
+        let answer =
+            server.as_service().try_send("GET", "/v1/unread?all=true&uid=8", &Value::Null).await?.json();
+        let rows = answer["conversations"].as_array().map(Vec::as_slice).unwrap_or_default();
+        if rows.iter().any(|row| row["conversation_id"] == "closed") {
+            Err(answer.to_string())
+        } else {
+            Ok(())
+        }
+    })
+    .await;
 
     let mut wire = phone(&server, 8).await;
     let early = wire.ask(&read(&json!("early"), "c", "1")).await;
