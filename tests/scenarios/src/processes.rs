@@ -11,18 +11,21 @@ const RATE: &str = "1000000";
 /// SIGKILL and start.
 pub async fn kill(world: &World) {
     world.server.kill();
+    world.counts_anew();
     world.server.restart().await;
 }
 
 /// SIGTERM and start.
 pub async fn restart(world: &World) {
     world.server.terminate().await;
+    world.counts_anew();
     world.server.restart().await;
 }
 
 /// As [`restart`]; in between the position of every group is taken away.
 pub async fn forget_positions(world: &World) {
     world.server.terminate().await;
+    world.counts_anew();
     world.server.forget_positions().await;
     world.server.restart().await;
 }

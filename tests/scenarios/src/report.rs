@@ -4,7 +4,8 @@ use crate::files;
 use crate::format::{Scenario, Step};
 use crate::parts::Parts;
 use crate::run::run;
-use crate::stage::{Stage, any};
+use crate::stage::{Place, Stage, any};
+use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -64,27 +65,36 @@ async fn run_all(parts: Parts, scenarios: &[Numbered]) -> Vec<String> {
     let stage = Arc::new(Stage::on(parts));
     let is_timed = |(_, scenario): &&Numbered| any(&scenario.steps, parts, &Step::is_timed);
     let (timed, others): (Vec<_>, Vec<_>) = scenarios.iter().partition(is_timed);
-    let (sharing, own): (Vec<_>, Vec<_>) =
-        others.into_iter().partition(|(_, scenario)| stage.shares(scenario));
-    let side_by_side =
-        futures::future::join(at_once(AT_ONCE, &stage, own), at_once(SHARING_AT_ONCE, &stage, sharing));
-    let (mut failed, more) = side_by_side.await;
-    failed.extend(more);
-    failed.extend(at_once(1, &stage, timed).await);
-    if let Some(printed) = stage.printed().filter(|_| !failed.is_empty()) {
-        println!("--- what the shared server printed last\n{printed}\n---");
+    let of = |is_meant: &dyn Fn(Place) -> bool| -> Vec<&Numbered> {
+        let is_meant = |(number, scenario): &&&Numbered| is_meant(stage.place(scenario, *number));
+        others.iter().filter(is_meant).copied().collect()
+    };
+    let mut lanes = vec![
+        at_once(AT_ONCE, &stage, of(&|place| place == Place::Own)),
+        at_once(SHARING_AT_ONCE, &stage, of(&|place| place == Place::Shared)),
+    ];
+    for turn in 0..Stage::IN_TURN {
+        lanes.push(at_once(1, &stage, of(&|place| place == Place::InTurn(turn))));
     }
+    let mut failed = futures::future::join_all(lanes).await.concat();
+    failed.extend(at_once(1, &stage, timed).await);
     failed
 }
 
-async fn at_once(count: usize, stage: &Arc<Stage>, scenarios: Vec<&Numbered>) -> Vec<String> {
+fn at_once<'a>(
+    count: usize,
+    stage: &'a Arc<Stage>,
+    scenarios: Vec<&'a Numbered>,
+) -> BoxFuture<'a, Vec<String>> {
     let runs = scenarios.into_iter().map(|(number, scenario)| one(stage, *number, scenario).boxed());
-    futures::stream::iter(runs).buffer_unordered(count).filter_map(futures::future::ready).collect().await
+    let failed =
+        futures::stream::iter(runs).buffer_unordered(count).filter_map(futures::future::ready).collect();
+    failed.boxed()
 }
 
 async fn one(stage: &Arc<Stage>, number: u64, scenario: &Scenario) -> Option<String> {
-    let started = Instant::now();
-    let outcome = run(Arc::clone(stage), scenario.clone(), number).await;
+    let (started, place) = (Instant::now(), stage.place(scenario, number));
+    let outcome = run(Arc::clone(stage), scenario.clone(), number, place).await;
     let (took, Scenario { id, fault, right, .. }) = (started.elapsed(), scenario);
     match outcome {
         Ok(()) => {
@@ -96,6 +106,9 @@ async fn one(stage: &Arc<Stage>, number: u64, scenario: &Scenario) -> Option<Str
             println!(
                 "FAILED {id:<4} {took:>7.2?}  on {parts}: {fault}\n       right: {right}\n       {failure}"
             );
+            if let Some(printed) = stage.after_failure(place).await {
+                println!("--- what the server of {id} and others printed last\n{printed}\n---");
+            }
             Some(id.clone())
         }
     }

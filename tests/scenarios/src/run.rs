@@ -2,7 +2,7 @@
 
 use crate::format::{Scenario, Step};
 use crate::parts::Parts;
-use crate::stage::Stage;
+use crate::stage::{Place, Stage};
 use crate::world::World;
 use crate::{answers, calls, devices, events, processes, settle, told, watches, zombie};
 use futures::future::BoxFuture;
@@ -17,26 +17,26 @@ const SLOW: Duration = Duration::from_secs(5);
 
 /// Where a scenario is, for who has to say where it failed.
 #[derive(Clone, Default)]
-struct Place {
+struct Whereabouts {
     failed_at: Arc<Mutex<Option<String>>>,
 }
 
-/// Runs a scenario, whose place among all is `number`; fails with the step, what was expected and what was seen.
+/// Runs a scenario in its place; `number` is the one it has among all. Fails with the step, what was expected and what was seen.
 ///
 /// # Errors
 /// What the failing step said.
-pub async fn run(stage: Arc<Stage>, scenario: Scenario, number: u64) -> Result<(), String> {
-    let place = Place::default();
-    let place_inside = place.clone();
+pub async fn run(stage: Arc<Stage>, scenario: Scenario, number: u64, place: Place) -> Result<(), String> {
+    let at = Whereabouts::default();
+    let at_inside = at.clone();
     let played = tokio::spawn(async move {
-        let world = Arc::new(stage.world(&scenario, number).await);
-        run_all(&world, &scenario.steps, 0, &place_inside).await;
+        let world = Arc::new(stage.world(&scenario, number, place).await);
+        run_all(&world, &scenario.steps, 0, &at_inside).await;
         world.end().await;
     });
     let Err(failed) = played.await else { return Ok(()) };
-    let at = place.failed_at.lock().unwrap().take();
-    let at = at.unwrap_or_else(|| "before the first step, or after the last".to_owned());
-    Err(format!("{at}\n       {}", said(failed)))
+    let failed_at = at.failed_at.lock().unwrap().take();
+    let failed_at = failed_at.unwrap_or_else(|| "before the first step, or after the last".to_owned());
+    Err(format!("{failed_at}\n       {}", said(failed)))
 }
 
 /// What a task said when it failed.
@@ -51,12 +51,17 @@ pub fn said(failed: JoinError) -> String {
     }
 }
 
-fn run_all<'a>(world: &'a Arc<World>, steps: &'a [Step], round: u64, place: &'a Place) -> BoxFuture<'a, ()> {
+fn run_all<'a>(
+    world: &'a Arc<World>,
+    steps: &'a [Step],
+    round: u64,
+    at: &'a Whereabouts,
+) -> BoxFuture<'a, ()> {
     Box::pin(async move {
         for (number, step) in (1..).zip(steps) {
-            let _shown = StepShown { number, step, round, place };
+            let _shown = StepShown { number, step, round, at };
             let began = Instant::now();
-            run_step(world, step, round, place).await;
+            run_step(world, step, round, at).await;
             if began.elapsed() > SLOW {
                 println!("{}: step {number} took {:.1?}: {step:?}", world.id, began.elapsed());
             }
@@ -65,7 +70,7 @@ fn run_all<'a>(world: &'a Arc<World>, steps: &'a [Step], round: u64, place: &'a 
 }
 
 #[allow(clippy::too_many_lines, reason = "one line for each step")]
-async fn run_step(world: &Arc<World>, step: &Step, round: u64, place: &Place) {
+async fn run_step(world: &Arc<World>, step: &Step, round: u64, at: &Whereabouts) {
     match step {
         Step::Join(_) | Step::Leave(_) | Step::Send(_) | Step::Recall(_) | Step::Skip(_) => {
             events::send(world, step, round).await;
@@ -79,15 +84,15 @@ async fn run_step(world: &Arc<World>, step: &Step, round: u64, place: &Place) {
         Step::Call(step) => calls::call(world, step).await,
         Step::AskOften(step) => calls::ask_often(world, step).await,
         Step::Together(steps) => {
-            let at_once = steps.iter().map(|step| run_all(world, std::slice::from_ref(step), round, place));
+            let at_once = steps.iter().map(|step| run_all(world, std::slice::from_ref(step), round, at));
             futures::future::join_all(at_once).await;
         }
         Step::Repeat(repeat) => {
             for round in 1..=repeat.times {
-                run_all(world, &repeat.steps, round, place).await;
+                run_all(world, &repeat.steps, round, at).await;
             }
         }
-        Step::Full(steps) if world.parts == Parts::Full => run_all(world, steps, round, place).await,
+        Step::Full(steps) if world.parts == Parts::Full => run_all(world, steps, round, at).await,
         Step::Full(_) => {}
         Step::Put(step) => told::put(world, step).await,
         Step::Random(step) => {
@@ -126,15 +131,14 @@ struct StepShown<'a> {
     number: usize,
     step: &'a Step,
     round: u64,
-    place: &'a Place,
+    at: &'a Whereabouts,
 }
 
 impl Drop for StepShown<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let round = if self.round == 0 { String::new() } else { format!(" of round {}", self.round) };
-            let mut failed_at =
-                self.place.failed_at.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut failed_at = self.at.failed_at.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             failed_at.get_or_insert(format!("step {}{round}: {:?}", self.number, self.step));
         }
     }

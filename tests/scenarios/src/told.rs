@@ -5,7 +5,7 @@ use crate::format::{Device, Metric, Put, Records, ToldWithin};
 use crate::matching::Wanted;
 use crate::world::World;
 use readmark_test_harness::device::Devices;
-use readmark_test_harness::{TopicRecord, metrics, now_ms, wait_until};
+use readmark_test_harness::{TopicRecord, now_ms, wait_until};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ fn count(step: &Records, found: &[&Arc<TopicRecord>]) -> usize {
 pub async fn metric(world: &World, step: &Metric) {
     let labels: Vec<_> = step.labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     wait_until(DEADLINE, &step.name, || async {
-        let value = metrics::sum(&world.server.metrics().await, &step.name, &labels);
+        let value = world.metric(&step.name, &labels).await;
         let right = step.at_least.is_none_or(|least| value >= least)
             && step.exactly.is_none_or(|exactly| (value - exactly).abs() < f64::EPSILON);
         if right { Ok(()) } else { Err(format!("{value}, must be {step:?}")) }

@@ -6,6 +6,7 @@ use crate::names::{Names, seqs};
 use crate::parts::Parts;
 use crate::redis::Redis;
 use crate::topics::{Ends, Topics};
+use readmark_test_harness::metrics::{self, Sample};
 use readmark_test_harness::{Server, TopicRecord};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -49,11 +50,20 @@ pub struct World {
     noted: Mutex<BTreeMap<&'static str, Ends>>,
     over: Arc<AtomicBool>,
     watches: Mutex<Vec<JoinHandle<()>>>,
+    /// What the server had counted before the scenario.
+    counted_before: Mutex<Vec<Sample>>,
 }
 
 impl World {
     /// Of a server.
-    pub fn new(scenario: &Scenario, number: u64, parts: Parts, served: Served, redis: Option<Redis>) -> Self {
+    pub async fn new(
+        scenario: &Scenario,
+        number: u64,
+        parts: Parts,
+        served: Served,
+        redis: Option<Redis>,
+    ) -> Self {
+        let counted_before = Mutex::new(served.server.metrics().await);
         let now = i64::try_from(readmark_test_harness::now_ms()).expect("fits 63 bits");
         let order = scenario.env.get("READMARK_ORDER__SOURCE");
         Self {
@@ -72,6 +82,7 @@ impl World {
             noted: Mutex::default(),
             over: Arc::default(),
             watches: Mutex::default(),
+            counted_before,
         }
     }
 
@@ -144,6 +155,18 @@ impl World {
             self.noted.lock().unwrap().insert(topic, ends);
         }
         self.devices.note();
+    }
+
+    /// The value of a metric; of one that counts, what came in this scenario.
+    pub async fn metric(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
+        let value = metrics::sum(&self.server.metrics().await, name, labels);
+        let before = metrics::sum(&self.counted_before.lock().unwrap(), name, labels);
+        if name.ends_with("_total") { value - before } else { value }
+    }
+
+    /// Says that the server counts from 0 again.
+    pub fn counts_anew(&self) {
+        self.counted_before.lock().unwrap().clear();
     }
 
     /// Is the scenario over? Watches end then.

@@ -1,5 +1,6 @@
 //! What a scenario file may say. `README.md` beside the files explains it by example.
 
+use crate::names;
 use crate::parts::Parts;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -25,6 +26,9 @@ pub use device::*;
 pub use fact::*;
 pub use look::*;
 pub use outside::*;
+
+/// Members who join in one step of a scenario that keeps a server busy.
+const LARGE: usize = 1_000;
 
 fn conversation() -> String {
     "c".to_owned()
@@ -183,25 +187,25 @@ impl Step {
         }
     }
 
-    /// Does it need a server that no other scenario uses? It changes or counts what belongs to all.
+    /// Does it need a server that no other scenario uses at once? It ends it, or counts what all do.
     #[must_use]
-    pub const fn is_about_the_server(&self) -> bool {
-        matches!(
-            self,
-            Self::Kill
-                | Self::Restart
-                | Self::ForgetPositions
-                | Self::Process(_)
-                | Self::Redis(_)
-                | Self::Metric(_)
-                | Self::Random(_)
-        )
+    pub const fn changes_the_server(&self) -> bool {
+        matches!(self, Self::Kill | Self::Restart | Self::Metric(_))
     }
 
-    /// Does it look at devices' streams?
+    /// Does it keep a server so busy that others beside it would only wait?
     #[must_use]
-    pub const fn is_about_devices(&self) -> bool {
-        matches!(self, Self::Connect(_) | Self::Sync(_) | Self::Shows(_) | Self::Entries(_))
+    pub fn is_large(&self) -> bool {
+        matches!(self, Self::Join(join) if names::Names::of("", 0).uids(&join.users).len() > LARGE)
+    }
+
+    /// Does it need a server that no other scenario uses at all? What it does, others would notice later.
+    #[must_use]
+    pub fn changes_the_parts(&self) -> bool {
+        let counts_exactly = matches!(self, Self::Metric(metric) if metric.exactly.is_some());
+        let changes =
+            matches!(self, Self::ForgetPositions | Self::Process(_) | Self::Redis(_) | Self::Random(_));
+        counts_exactly || changes
     }
 
     /// Does it bound a time, so that nothing may run beside its scenario?
