@@ -15,7 +15,8 @@ fn build() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let built = Command::new(cargo)
-        .args(["build", "--quiet", "--package", "readmark", "--message-format", "json"])
+        // Of the whole workspace, as the tests are: with other features everything would be built once more.
+        .args(["build", "--quiet", "--workspace", "--bin", "readmark", "--message-format", "json"])
         .current_dir(root)
         .stderr(std::process::Stdio::inherit())
         .output()
