@@ -83,6 +83,10 @@ pub async fn shows(world: &World, step: &Shows, round: u64) {
         wait_until(DEADLINE, &format!("a device of user {uid} to show {step:?}"), || async {
             let picture = device.picture();
             same(&picture.totals(), &[("total", text(step.total)), ("mentions", text(step.total_mentions))])?;
+            let is_live = picture.token().is_some_and(|token| !token.starts_with("store."));
+            if step.is_live && !is_live {
+                return Err(format!("it stands at {:?}", picture.token()));
+            }
             let row = picture.row(&id);
             if step.listed == Some(false) && row.is_none() {
                 return Ok(());

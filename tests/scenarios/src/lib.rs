@@ -31,4 +31,4 @@ use std::time::Duration;
 
 /// How long a step waits for what should take milliseconds: many scenarios share two cores, and nothing is gained by
 /// giving up early.
-const DEADLINE: Duration = Duration::from_secs(90);
+const DEADLINE: Duration = Duration::from_secs(180);

@@ -69,7 +69,6 @@ fn run_all<'a>(
     })
 }
 
-#[allow(clippy::too_many_lines, reason = "one line for each step")]
 async fn run_step(world: &Arc<World>, step: &Step, round: u64, at: &Whereabouts) {
     match step {
         Step::Join(_) | Step::Leave(_) | Step::Send(_) | Step::Recall(_) | Step::Skip(_) => {

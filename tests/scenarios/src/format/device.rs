@@ -14,7 +14,8 @@ step!(
     Sync { users: String, #[serde(default)] endpoint: Option<String>, }
 );
 step!(
-    /// For each of the users. `within_ms`: since the step began.
+    /// For each of the users. `is_live`: it follows the stream of a hot state, not an answer of the store's that stands in
+    /// for it. `within_ms`: since the step began.
     Shows {
         #[serde(default = "conversation")]
         c: String,
@@ -39,6 +40,8 @@ step!(
         total: Option<u64>,
         #[serde(default)]
         total_mentions: Option<u64>,
+        #[serde(default)]
+        is_live: bool,
         #[serde(default)]
         within_ms: Option<u64>,
     }
