@@ -11,9 +11,9 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Where the shared set lies, unless `READMARK_SERVICES_DIR` says otherwise; below the repository.
+/// Where the shared set lies, unless `SERVICES_DIR` says otherwise; below the repository.
 const SHARED_DIR: &str = "target/services/test";
-/// First port of the shared set, unless `READMARK_SERVICES_PORT` says otherwise.
+/// First port of the shared set, unless `SERVICES_PORT` says otherwise.
 const SHARED_PORT: u16 = 24_000;
 /// Ports of a set, as `scripts/services` counts them.
 const PORTS_OF_A_SET: u16 = 100;
@@ -78,10 +78,10 @@ impl Services {
         static SHARED: OnceLock<Services> = OnceLock::new();
         SHARED.get_or_init(|| {
             let dir =
-                std::env::var_os("READMARK_SERVICES_DIR").map_or_else(|| SHARED_DIR.into(), PathBuf::from);
-            let port = std::env::var("READMARK_SERVICES_PORT").ok();
+                std::env::var_os("SERVICES_DIR").map_or_else(|| SHARED_DIR.into(), PathBuf::from);
+            let port = std::env::var("SERVICES_PORT").ok();
             let port =
-                port.map_or(SHARED_PORT, |port| port.parse().expect("READMARK_SERVICES_PORT is a port"));
+                port.map_or(SHARED_PORT, |port| port.parse().expect("SERVICES_PORT is a port"));
             Self::at(repository().join(dir), port, false)
         })
     }
@@ -132,7 +132,7 @@ impl Services {
     #[must_use]
     pub fn variables(&self) -> [(&'static str, String); 2] {
         let dir = self.dir.display().to_string();
-        [("READMARK_SERVICES_DIR", dir), ("READMARK_SERVICES_PORT", self.port.to_string())]
+        [("SERVICES_DIR", dir), ("SERVICES_PORT", self.port.to_string())]
     }
 
     fn find(&self, part: Part) -> String {

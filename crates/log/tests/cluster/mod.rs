@@ -55,11 +55,11 @@ impl Cluster {
     pub fn own(name: &str, port: u16, kind: Kind) -> Self {
         let directory = Services::shared().beside(name);
         let mut environment = vec![
-            ("READMARK_SERVICES_DIR", directory.display().to_string()),
-            ("READMARK_SERVICES_PORT", port.to_string()),
-            ("READMARK_SERVICES_KAFKA_USERS", kind.users.to_owned()),
+            ("SERVICES_DIR", directory.display().to_string()),
+            ("SERVICES_PORT", port.to_string()),
+            ("SERVICES_KAFKA_USERS", kind.users.to_owned()),
         ];
-        environment.extend(kind.settings.map(|file| ("READMARK_SERVICES_KAFKA", file.display().to_string())));
+        environment.extend(kind.settings.map(|file| ("SERVICES_KAFKA", file.display().to_string())));
         Self::up(Some(directory), environment, kind.brokers.max(1))
     }
 
