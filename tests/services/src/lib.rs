@@ -77,11 +77,9 @@ impl Services {
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<Services> = OnceLock::new();
         SHARED.get_or_init(|| {
-            let dir =
-                std::env::var_os("SERVICES_DIR").map_or_else(|| SHARED_DIR.into(), PathBuf::from);
+            let dir = std::env::var_os("SERVICES_DIR").map_or_else(|| SHARED_DIR.into(), PathBuf::from);
             let port = std::env::var("SERVICES_PORT").ok();
-            let port =
-                port.map_or(SHARED_PORT, |port| port.parse().expect("SERVICES_PORT is a port"));
+            let port = port.map_or(SHARED_PORT, |port| port.parse().expect("SERVICES_PORT is a port"));
             Self::at(repository().join(dir), port, false)
         })
     }
