@@ -1,17 +1,36 @@
 //! Where a user stands in a conversation, and what stands against its call.
 
 use crate::state::Gateway;
+use moka::future::Cache;
 use readmark_domain::id::{ConversationId, Seq, Uid};
 use readmark_http::{Item, Kind, Problem};
 use readmark_store::{Conversation, StoreError, UserConversation};
+use std::time::Duration;
+
+/// Standings remembered at most, some 300 bytes each.
+const REMEMBERED_MAX: u64 = 50_000;
+
+/// How long a standing is remembered: the restart of a store, and some more. Whoever left meanwhile is still taken for
+/// a member for so long; its receipts don't count.
+const REMEMBERED: Duration = Duration::from_secs(600);
 
 /// A present member of an open conversation.
 ///
-/// Both rows are read for every call and never cached: somebody who has left, or a conversation that was
-/// closed, is refused as soon as it shows anywhere.
+/// Both rows are read for every call: somebody who has left, or a conversation that was closed, is refused as soon
+/// as it shows anywhere. Only while the store is away what it said last stands in, so that acks go on.
+#[derive(Debug, Clone)]
 pub(crate) struct Standing {
     pub registers: UserConversation,
     pub conversation: Conversation,
+}
+
+/// What the store said last of members who called.
+pub(crate) struct LastStandings(Cache<(Uid, ConversationId), Standing>);
+
+impl Default for LastStandings {
+    fn default() -> Self {
+        Self(Cache::builder().max_capacity(REMEMBERED_MAX).time_to_live(REMEMBERED).build())
+    }
 }
 
 /// Why a call can't be accepted now. Any of these may be outdated by an event that is in the log already.
@@ -47,8 +66,28 @@ impl Refusal {
 }
 
 impl Gateway {
-    /// Where `uid` stands.
+    /// Where `uid` stands; while the store is away, where it stood last.
     pub(crate) async fn standing(
+        &self,
+        uid: Uid,
+        id: &ConversationId,
+    ) -> Result<Result<Standing, Refusal>, StoreError> {
+        let (LastStandings(last), key) = (&self.last_standings, (uid, id.clone()));
+        let read = self.read_standing(uid, id).await;
+        match &read {
+            Ok(Ok(standing)) => last.insert(key, standing.clone()).await,
+            Ok(Err(_)) => last.invalidate(&key).await,
+            Err(error) if error.is_retryable() => {
+                if let Some(standing) = last.get(&key).await {
+                    return Ok(Ok(standing));
+                }
+            }
+            Err(_) => {}
+        }
+        read
+    }
+
+    async fn read_standing(
         &self,
         uid: Uid,
         id: &ConversationId,

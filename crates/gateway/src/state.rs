@@ -1,6 +1,7 @@
 use crate::messages::Messages;
 use crate::order::UserOrders;
 use crate::settings::GatewaySettings;
+use crate::standing::LastStandings;
 use readmark_http::Sure;
 use readmark_runtime::ports::{Ports, Rules};
 use std::sync::Arc;
@@ -12,6 +13,7 @@ pub struct Gateway {
     pub(crate) sure: Sure,
     pub(crate) orders: UserOrders,
     pub(crate) messages: Messages,
+    pub(crate) last_standings: LastStandings,
 }
 
 impl Gateway {
@@ -22,6 +24,7 @@ impl Gateway {
             sure: Sure::new(&ports, &rules),
             orders: UserOrders::default(),
             messages: Messages::new(settings.message_cache_entries),
+            last_standings: LastStandings::default(),
             ports,
             rules,
         })

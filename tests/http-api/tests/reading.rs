@@ -311,13 +311,41 @@ async fn parts_that_are_away_are_503_and_nothing_is_guessed() {
     api.log.set_mood(Mood::Fine);
     api.store.set_away(true);
     for (path, body) in [
-        ("/v1/acks", body.clone()),
-        ("/v1/conversations/c1/read", json!({"up_to_seq": "1"})),
+        ("/v1/acks", acks(&json!([{"seq": "6"}]))),
+        ("/v1/conversations/c1/read", json!({"up_to_seq": "6"})),
         ("/v1/conversations/c1/clear", json!({})),
     ] {
-        assert_eq!(api.post(Token::User(8), path, &body).await.problem(), "unavailable", "{path}");
+        assert_eq!(api.post(Token::User(9), path, &body).await.problem(), "unavailable", "{path}");
     }
     assert!(api.log.records().is_empty());
     api.store.set_away(false);
     assert_eq!(api.post(Token::User(8), "/v1/acks", &body).await.status, 202, "the same request again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn acks_of_members_who_are_known_go_on_while_the_store_is_away() {
+    let api = api().await;
+    let of = |n: u64| acks(&json!([{"seq": n.to_string()}]));
+    assert_eq!(api.post(Token::User(8), "/v1/acks", &of(1)).await.status, 202);
+    assert_eq!(api.post(Token::User(9), "/v1/acks", &of(6)).await.status, 202);
+    api.store.set_away(true);
+    let (before, read) = (api.log.records().len(), "/v1/conversations/c1/read");
+    assert_eq!(api.post(Token::User(8), "/v1/acks", &of(6)).await.status, 202, "another one has asked for 6");
+    assert_eq!(api.post(Token::User(9), read, &json!({"up_to_seq": "6"})).await.status, 202);
+    assert_eq!(
+        api.post(Token::User(9), "/v1/acks", &of(1)).await.json()["ignored"][0]["reason"],
+        "before_join"
+    );
+    assert_eq!(api.log.records().len(), before + 2);
+    // Nothing is guessed: of a message that nobody asked for, of a message beyond the head, of a stranger.
+    assert_eq!(api.post(Token::User(8), "/v1/acks", &of(2)).await.problem(), "unavailable");
+    assert_eq!(api.post(Token::User(8), read, &json!({"up_to_seq": "7"})).await.problem(), "unavailable");
+    assert_eq!(api.post(Token::User(10), "/v1/acks", &of(1)).await.problem(), "unavailable");
+    assert_eq!(api.log.records().len(), before + 2);
+    // Once the store has said that somebody is no member any more, that is what it said last.
+    api.store.set_away(false);
+    api.seed.leaves("c1", &[8]).await;
+    assert_eq!(api.post(Token::User(8), "/v1/acks", &of(6)).await.problem(), "not-a-member");
+    api.store.set_away(true);
+    assert_eq!(api.post(Token::User(8), "/v1/acks", &of(6)).await.problem(), "unavailable");
 }
