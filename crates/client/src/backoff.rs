@@ -15,6 +15,29 @@ pub(crate) fn pause(failures: u32, draw: f64) -> Duration {
     Duration::from_millis(ms as u64)
 }
 
+/// A server that restarts spreads its clients over so much.
+const RESTART_SPREAD_MS: u64 = 5_000;
+/// Before another try of a user who has too many connections: one of them must end first.
+const TOO_MANY_CONNECTIONS: Duration = Duration::from_secs(60);
+
+/// How long to wait before the next connection, by how the last one ended; `failures` as for [`pause`].
+#[must_use]
+pub(crate) fn reconnect_after(end: &ClientError, failures: u32, draw: f64) -> Duration {
+    match end {
+        ClientError::Closed { code: 1012, .. } => {
+            Duration::from_millis((RESTART_SPREAD_MS as f64 * draw.clamp(0.0, 1.0)) as u64)
+        }
+        // The next one is made with another token.
+        ClientError::Closed { code: 4001, .. } => Duration::ZERO,
+        ClientError::Closed { code: 4003, .. } => TOO_MANY_CONNECTIONS,
+        ClientError::Closed { .. }
+        | ClientError::Refused { .. }
+        | ClientError::Address { .. }
+        | ClientError::Token { .. }
+        | ClientError::NoAnswer { .. } => pause(failures, draw),
+    }
+}
+
 /// Tries of what names a message that is not there: with these pauses some minutes, far longer than a message is on its
 /// way from the IM.
 const BEYOND_HEAD_TRIES_MAX: u32 = 16;
@@ -32,6 +55,7 @@ pub(crate) fn again_after(refused: &ClientError, failures: u32, draw: f64) -> Op
         }
         ClientError::Refused { status: 409, .. } if failures >= BEYOND_HEAD_TRIES_MAX => None,
         ClientError::Refused { .. }
+        | ClientError::Closed { .. }
         | ClientError::Address { .. }
         | ClientError::Token { .. }
         | ClientError::NoAnswer { .. } => Some(pause(failures, draw)),
@@ -66,6 +90,17 @@ mod tests {
         );
         assert_eq!(ms(&refused(409, "conversation-closed", None), 0), None);
         assert_eq!(ms(&refused(403, "not-a-member", None), 0), None);
+    }
+
+    #[test]
+    fn a_close_says_when_to_come_back() {
+        let ms = |code, failures, draw| {
+            let end = ClientError::Closed { call: "ws".to_owned(), code, reason: String::new() };
+            reconnect_after(&end, failures, draw).as_millis()
+        };
+        assert_eq!((ms(1012, 9, 0.0), ms(1012, 0, 1.0)), (0, 5_000));
+        assert_eq!((ms(4001, 9, 1.0), ms(4003, 0, 0.0)), (0, 60_000));
+        assert_eq!((ms(1013, 0, 1.0), ms(1013, 3, 1.0)), (200, 1_600));
     }
 
     #[test]

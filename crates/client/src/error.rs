@@ -27,6 +27,16 @@ pub enum ClientError {
         /// In words.
         detail: String,
     },
+    /// The server closed the connection, and says why. What was on its way may have been carried out.
+    #[error("{call}: closed with {code} {reason}")]
+    Closed {
+        /// Which call.
+        call: String,
+        /// As of WebSockets; `docs/clients.md` says what each means for a client.
+        code: u16,
+        /// In words.
+        reason: String,
+    },
     /// The server refused.
     #[error("{call}: {status} {problem}: {detail}")]
     Refused {
@@ -49,7 +59,7 @@ impl ClientError {
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Address { .. } => false,
-            Self::Token { .. } | Self::NoAnswer { .. } => true,
+            Self::Token { .. } | Self::NoAnswer { .. } | Self::Closed { .. } => true,
             Self::Refused { status, problem, .. } => {
                 matches!(status, 429 | 503) || problem == "seq-beyond-head"
             }

@@ -1,6 +1,6 @@
 //! A connection that is kept up: follows the user's stream from where it stood, and sends acks and marks.
 
-use crate::backoff::{again_after, pause};
+use crate::backoff::{again_after, reconnect_after};
 use crate::client::Client;
 use crate::error::ClientError;
 use crate::link::{Link, LinkEnd, Message};
@@ -186,11 +186,11 @@ impl Follower {
         loop {
             let Err(end) = self.connection(&mut failures).await else { return };
             self.put_back();
+            let wait = reconnect_after(&end, failures, rand::rng().random());
             if self.tell(Event::Disconnected(end)).await.is_err() {
                 return;
             }
-            let draw = rand::rng().random();
-            tokio::time::sleep(pause(failures, draw)).await;
+            tokio::time::sleep(wait).await;
             failures += 1;
         }
     }

@@ -35,11 +35,18 @@ pub(crate) enum Message {
 }
 
 /// Why a connection is over.
-pub(crate) struct LinkEnd(String);
+pub(crate) enum LinkEnd {
+    Broken(String),
+    Closed { code: u16, reason: String },
+}
 
 impl LinkEnd {
     pub fn into_error(self) -> ClientError {
-        ClientError::NoAnswer { call: CALL.to_owned(), detail: self.0 }
+        let call = CALL.to_owned();
+        match self {
+            Self::Broken(detail) => ClientError::NoAnswer { call, detail },
+            Self::Closed { code, reason } => ClientError::Closed { call, code, reason },
+        }
     }
 }
 
@@ -89,8 +96,8 @@ impl Link {
         let (stream, _) = match tokio::time::timeout(CONNECT_LIMIT, connecting).await {
             Ok(Ok(connected)) => connected,
             Ok(Err(Error::Http(answer))) => return Err(refused(answer.status().as_u16())),
-            Ok(Err(error)) => return Err(LinkEnd(error.to_string()).into_error()),
-            Err(_) => return Err(LinkEnd("not connected in time".to_owned()).into_error()),
+            Ok(Err(error)) => return Err(LinkEnd::Broken(error.to_string()).into_error()),
+            Err(_) => return Err(LinkEnd::Broken("not connected in time".to_owned()).into_error()),
         };
         let mut link = Self { stream };
         link.write(&json!({"type": "hello", "token": token})).await.map_err(LinkEnd::into_error)?;
@@ -101,17 +108,18 @@ impl Link {
     pub async fn next(&mut self) -> Result<Message, LinkEnd> {
         loop {
             let frame = match tokio::time::timeout(SILENCE_LIMIT, self.stream.next()).await {
-                Err(_) => return Err(LinkEnd("nothing heard".to_owned())),
-                Ok(None) => return Err(LinkEnd("closed".to_owned())),
-                Ok(Some(Err(error))) => return Err(LinkEnd(error.to_string())),
+                Err(_) => return Err(LinkEnd::Broken("nothing heard".to_owned())),
+                Ok(None) => return Err(LinkEnd::Broken("closed".to_owned())),
+                Ok(Some(Err(error))) => return Err(LinkEnd::Broken(error.to_string())),
                 Ok(Some(Ok(frame))) => frame,
             };
             match frame {
                 Frame::Text(text) => return Ok(read(text.as_str())),
                 Frame::Close(Some(close)) => {
-                    return Err(LinkEnd(format!("closed with {} {}", close.code, close.reason)));
+                    let (code, reason) = (close.code.into(), close.reason.to_string());
+                    return Err(LinkEnd::Closed { code, reason });
                 }
-                Frame::Close(None) => return Err(LinkEnd("closed".to_owned())),
+                Frame::Close(None) => return Err(LinkEnd::Broken("closed".to_owned())),
                 // The library answers pings by itself.
                 Frame::Binary(_) | Frame::Ping(_) | Frame::Pong(_) | Frame::Frame(_) => {}
             }
@@ -140,7 +148,7 @@ impl Link {
 
     async fn write(&mut self, message: &Value) -> Result<(), LinkEnd> {
         let frame = Frame::Text(message.to_string().into());
-        self.stream.send(frame).await.map_err(|error| LinkEnd(error.to_string()))
+        self.stream.send(frame).await.map_err(|error| LinkEnd::Broken(error.to_string()))
     }
 }
 
