@@ -254,6 +254,48 @@ async fn a_role_that_takes_nothing_for_a_while_holds_up_nobody() {
     assert!(others.keys().all(|(of, _)| *of != kept), "partition {kept} stayed with the first");
 }
 
+/// The client keeps a pause beyond the ownership: what went while it was paused must not stay so when it comes back.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_went_while_it_was_paused_is_consumed_when_it_comes_back() {
+    let own = Own::open(|_| {}).await;
+    fill(&own.log, 10).await;
+    let mut first = own.log.join(&group(), &[TOPIC]).await.unwrap();
+    let mut seen = BTreeMap::new();
+    poll_until(&mut *first, &mut seen, |_, seen| (seen.len() == 20).then_some(())).await;
+    first.pause(&[at(0), at(1)]).await.unwrap();
+    fill(&own.log, 10).await;
+    let second_log = own.log.clone();
+    let joining = tokio::spawn(async move {
+        let mut second = second_log.join(&group(), &[TOPIC]).await.unwrap();
+        poll_until(&mut *second, &mut BTreeMap::new(), |event, _| {
+            matches!(event, PolledEvent::Assigned(_)).then_some(())
+        })
+        .await;
+        second
+    });
+    let gone = poll_until(&mut *first, &mut seen, |event, _| match event {
+        PolledEvent::Revoked(asked) => Some(asked.clone()),
+        _ => None,
+    })
+    .await;
+    assert_eq!((gone.len(), seen.len()), (1, 20), "both are paused, and one goes");
+    first.release(&gone).await.unwrap();
+    joining.await.unwrap().close().await.unwrap();
+    let back = poll_until(&mut *first, &mut seen, |event, _| match event {
+        PolledEvent::Assigned(given) => Some(given.clone()),
+        _ => None,
+    })
+    .await;
+    assert_eq!(back, gone);
+    let of_it = gone[0].partition;
+    poll_until(&mut *first, &mut seen, |_, seen| {
+        let last = seen.keys().filter(|(partition, _)| *partition == of_it).map(|(_, offset)| *offset).max();
+        (last == Some(19)).then_some(())
+    })
+    .await;
+    first.close().await.unwrap();
+}
+
 /// A group of more members than partitions: the one too many is told that its share is empty, and that is its turn when
 /// another goes.
 #[tokio::test(flavor = "multi_thread")]

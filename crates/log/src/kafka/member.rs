@@ -55,7 +55,14 @@ impl ConsumerContext for Membership {
     fn pre_rebalance(&self, consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
         match rebalance {
             // Empty ones are normal: they add nothing, or come before what others must give back.
-            Rebalance::Assign(added) => self.handover.assigned(self.names.partitions(added)),
+            Rebalance::Assign(added) => {
+                // The client remembers for ever that one was paused, also when it went and comes back. Those that it has
+                // not had before it does not know.
+                if let Err(error) = consumer.resume(added) {
+                    tracing::warn!(%error, "partitions not resumed before they are taken");
+                }
+                self.handover.assigned(self.names.partitions(added));
+            }
             Rebalance::Revoke(revoked) => self.revoke(consumer, self.names.partitions(revoked)),
             Rebalance::Error(error) => self.words.note(&error.to_string()),
         }
