@@ -99,6 +99,22 @@ async fn poll_until<T>(
     }
 }
 
+/// What is given, for [`poll_until`].
+fn assigned<S>(event: &PolledEvent, _: &S) -> Option<Vec<TopicPartition>> {
+    match event {
+        PolledEvent::Assigned(given) => Some(given.clone()),
+        _ => None,
+    }
+}
+
+/// What is asked back, for [`poll_until`].
+fn revoked<S>(event: &PolledEvent, _: &S) -> Option<Vec<TopicPartition>> {
+    match event {
+        PolledEvent::Revoked(asked) => Some(asked.clone()),
+        _ => None,
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_dropped_member_threw_away_is_not_stored() {
     let own = Own::open(|_| {}).await;
@@ -138,11 +154,7 @@ async fn a_slow_flush_at_a_revocation_makes_no_duplicates() {
         .await;
         (second, given)
     });
-    let revoked = poll_until(&mut *first, &mut seen, |event, _| match event {
-        PolledEvent::Revoked(revoked) => Some(revoked.clone()),
-        _ => None,
-    })
-    .await;
+    let revoked = poll_until(&mut *first, &mut seen, revoked).await;
     assert_eq!(revoked.len(), 1);
     // The flush that takes its time.
     tokio::time::sleep(Duration::from_secs(2)).await;
@@ -166,11 +178,7 @@ async fn who_keeps_what_it_must_give_back_loses_it() {
     poll_until(&mut *first, &mut seen, |event, _| matches!(event, PolledEvent::Assigned(_)).then_some(()))
         .await;
     let mut second = own.log.join(&group(), &[TOPIC]).await.unwrap();
-    let revoked = poll_until(&mut *first, &mut seen, |event, _| match event {
-        PolledEvent::Revoked(revoked) => Some(revoked.clone()),
-        _ => None,
-    })
-    .await;
+    let revoked = poll_until(&mut *first, &mut seen, revoked).await;
     let lost = poll_until(&mut *first, &mut seen, |event, _| match event {
         PolledEvent::Lost(lost) => Some(lost.clone()),
         _ => None,
@@ -267,25 +275,14 @@ async fn what_went_while_it_was_paused_is_consumed_when_it_comes_back() {
     let second_log = own.log.clone();
     let joining = tokio::spawn(async move {
         let mut second = second_log.join(&group(), &[TOPIC]).await.unwrap();
-        poll_until(&mut *second, &mut BTreeMap::new(), |event, _| {
-            matches!(event, PolledEvent::Assigned(_)).then_some(())
-        })
-        .await;
+        poll_until(&mut *second, &mut BTreeMap::new(), assigned).await;
         second
     });
-    let gone = poll_until(&mut *first, &mut seen, |event, _| match event {
-        PolledEvent::Revoked(asked) => Some(asked.clone()),
-        _ => None,
-    })
-    .await;
+    let gone = poll_until(&mut *first, &mut seen, revoked).await;
     assert_eq!((gone.len(), seen.len()), (1, 20), "both are paused, and one goes");
     first.release(&gone).await.unwrap();
     joining.await.unwrap().close().await.unwrap();
-    let back = poll_until(&mut *first, &mut seen, |event, _| match event {
-        PolledEvent::Assigned(given) => Some(given.clone()),
-        _ => None,
-    })
-    .await;
+    let back = poll_until(&mut *first, &mut seen, assigned).await;
     assert_eq!(back, gone);
     let of_it = gone[0].partition;
     poll_until(&mut *first, &mut seen, |_, seen| {
@@ -301,12 +298,8 @@ async fn what_went_while_it_was_paused_is_consumed_when_it_comes_back() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_member_knows_that_it_is_one_and_steps_in() {
     let own = Own::open(|_| {}).await;
-    let share = |event: &PolledEvent| match event {
-        PolledEvent::Assigned(given) => Some(given.len()),
-        _ => None,
-    };
     let mut first = own.log.join(&group(), &[TOPIC]).await.unwrap();
-    assert_eq!(poll_until(&mut *first, &mut BTreeMap::new(), |event, _| share(event)).await, 2);
+    assert_eq!(poll_until(&mut *first, &mut BTreeMap::new(), assigned).await.len(), 2);
     let (leave, left) = tokio::sync::oneshot::channel::<()>();
     // The first gives one back to the second, and stays at work.
     let working = tokio::spawn(async move {
@@ -324,12 +317,12 @@ async fn a_spare_member_knows_that_it_is_one_and_steps_in() {
         first.close().await.unwrap();
     });
     let mut second = own.log.join(&group(), &[TOPIC]).await.unwrap();
-    assert_eq!(poll_until(&mut *second, &mut BTreeMap::new(), |event, _| share(event)).await, 1);
+    assert_eq!(poll_until(&mut *second, &mut BTreeMap::new(), assigned).await.len(), 1);
     let mut spare = own.log.join(&group(), &[TOPIC]).await.unwrap();
-    assert_eq!(poll_until(&mut *spare, &mut BTreeMap::new(), |event, _| share(event)).await, 0);
+    assert_eq!(poll_until(&mut *spare, &mut BTreeMap::new(), assigned).await.len(), 0);
     leave.send(()).unwrap();
     working.await.unwrap();
-    assert_eq!(poll_until(&mut *spare, &mut BTreeMap::new(), |event, _| share(event)).await, 1);
+    assert_eq!(poll_until(&mut *spare, &mut BTreeMap::new(), assigned).await.len(), 1);
     spare.close().await.unwrap();
     second.close().await.unwrap();
 }
@@ -338,16 +331,10 @@ async fn a_spare_member_knows_that_it_is_one_and_steps_in() {
 async fn two_processes_of_one_name_are_told_so() {
     let own = Own::open(|options| options.instance_id = Some("twin".to_owned())).await;
     let mut first = own.log.join(&group(), &[TOPIC]).await.unwrap();
-    poll_until(&mut *first, &mut BTreeMap::new(), |event, _| {
-        matches!(event, PolledEvent::Assigned(_)).then_some(())
-    })
-    .await;
+    poll_until(&mut *first, &mut BTreeMap::new(), assigned).await;
     let twin = KafkaLog::open(own.options.clone()).await.unwrap();
     let mut second = twin.join(&group(), &[TOPIC]).await.unwrap();
-    poll_until(&mut *second, &mut BTreeMap::new(), |event, _| {
-        matches!(event, PolledEvent::Assigned(_)).then_some(())
-    })
-    .await;
+    poll_until(&mut *second, &mut BTreeMap::new(), assigned).await;
     let start = Instant::now();
     let error = loop {
         assert!(start.elapsed() < DEADLINE, "the first one was told nothing");

@@ -1,11 +1,10 @@
 //! A device on a WebSocket, as docs/clients.md describes it.
 
 use futures::{SinkExt, StreamExt};
-use readmark_test_harness::{Server, token};
+use readmark_test_harness::Server;
 use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
@@ -24,11 +23,7 @@ impl Device {
     /// When it is refused.
     pub async fn connect(server: &Server, uid: u64, endpoint: &str) -> Self {
         let address = server.listen().expect("the server is up");
-        let mut request = format!("ws://{address}/v1/ws").into_client_request().expect("a request");
-        let bearer = format!("Bearer {}", token::user(&server.secret(), uid, endpoint));
-        let headers = request.headers_mut();
-        headers.insert("authorization", bearer.parse().expect("a header"));
-        headers.insert("sec-websocket-protocol", "readmark.v1".parse().expect("a header"));
+        let request = server.websocket(address, uid, endpoint);
         let tcp = TcpStream::connect(address).await.unwrap_or_else(|e| panic!("user {uid}: {e}"));
         tcp.set_nodelay(true).expect("a socket takes options");
         let config = WebSocketConfig::default().read_buffer_size(READ_BUFFER_BYTES);

@@ -5,12 +5,14 @@ use crate::server::Server;
 use crate::{DEADLINE, token, wait_until};
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::handshake::client::Request;
 
 /// Pause before a connection that broke is made again.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
@@ -102,14 +104,24 @@ fn disconnected(picture: &Mutex<Picture>, end: String) -> bool {
     picture.broken().is_some()
 }
 
+impl Server {
+    /// What opens a connection of a user's device at one of the server's processes.
+    #[must_use]
+    pub fn websocket(&self, at: SocketAddr, uid: u64, endpoint: &str) -> Request {
+        let mut request = format!("ws://{at}/v1/ws").into_client_request().expect("an address");
+        let bearer = format!("Bearer {}", token::user(&self.secret(), uid, endpoint));
+        let headers = request.headers_mut();
+        headers.insert("authorization", bearer.parse().expect("a header"));
+        headers.insert("sec-websocket-protocol", "readmark.v1".parse().expect("a header"));
+        request
+    }
+}
+
 /// One connection, until it ends; says how.
 async fn follow(server: &Server, uid: u64, endpoint: &str, picture: &Mutex<Picture>) -> String {
     let living = server.processes().iter().find_map(crate::Process::takes_calls_at);
     let Some(address) = living else { return "readmark is down".to_owned() };
-    let mut request = format!("ws://{address}/v1/ws").into_client_request().expect("an address");
-    let bearer = format!("Bearer {}", token::user(&server.secret(), uid, endpoint));
-    request.headers_mut().insert("authorization", bearer.parse().expect("a header"));
-    let mut stream = match connect_async(request).await {
+    let mut stream = match connect_async(server.websocket(address, uid, endpoint)).await {
         Ok((stream, _)) => stream,
         Err(error) => return error.to_string(),
     };

@@ -11,13 +11,15 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// Positions of one partition, each the next offset to handle.
+/// One partition that is owned; positions are the next offset to handle.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Place {
     /// What the role has stored.
     stored: Option<Offset>,
     /// What has been sent to the group.
     sent: Option<Offset>,
+    /// The client fetches nothing of it.
+    is_paused: bool,
 }
 
 #[derive(Debug)]
@@ -301,10 +303,23 @@ impl Handover {
         }
     }
 
-    /// The partitions owned, and those of them that the role has paused.
-    pub(super) fn owned_and_paused(&self) -> (BTreeSet<TopicPartition>, BTreeSet<TopicPartition>) {
+    /// What the client must pause and resume, so that nothing is fetched of what the role has paused, or of anything while
+    /// it does not keep up.
+    pub(super) fn to_pause_and_resume(&self, is_full: bool) -> (Vec<TopicPartition>, Vec<TopicPartition>) {
         let state = self.lock();
-        (state.places.keys().copied().collect(), state.paused.clone())
+        let wanted = |partition: &TopicPartition| is_full || state.paused.contains(partition);
+        let due = state.places.iter().filter(|(partition, place)| place.is_paused != wanted(partition));
+        due.map(|(partition, _)| *partition).partition(wanted)
+    }
+
+    /// The client has paused these, or resumed them.
+    pub(super) fn note_paused(&self, partitions: &[TopicPartition], is_paused: bool) {
+        let mut state = self.lock();
+        for partition in partitions {
+            if let Some(place) = state.places.get_mut(partition) {
+                place.is_paused = is_paused;
+            }
+        }
     }
 }
 

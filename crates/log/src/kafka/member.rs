@@ -122,8 +122,6 @@ pub(super) struct Member {
     sent_at: Instant,
     /// Since when the role has not kept up.
     full_since: Option<Instant>,
-    /// What is paused at the client.
-    paused: BTreeSet<TopicPartition>,
     coverage: Coverage,
     /// Free for the next member of this process only when this one has gone.
     lease: Option<Lease>,
@@ -163,7 +161,6 @@ impl Member {
             commit_every: options.commit_every,
             sent_at: Instant::now(),
             full_since: None,
-            paused: BTreeSet::new(),
             coverage: Coverage::new(group, partitions, options.revoke_within),
             lease,
         };
@@ -251,23 +248,19 @@ impl Member {
         if !is_full {
             self.full_since = None;
         }
-        let (owned, asked) = self.handover.owned_and_paused();
-        self.paused.retain(|partition| owned.contains(partition));
-        let wanted = if is_full { owned } else { asked };
-        let pause: Vec<_> = wanted.difference(&self.paused).copied().collect();
-        let resume: Vec<_> = self.paused.difference(&wanted).copied().collect();
-        if !pause.is_empty()
-            && let Err(error) = self.consumer.pause(&self.names.list(pause))
-        {
-            tracing::debug!(%error, "partitions not paused at the client");
+        let (pause, resume) = self.handover.to_pause_and_resume(is_full);
+        if !pause.is_empty() {
+            match self.consumer.pause(&self.names.list(pause.iter().copied())) {
+                Ok(()) => self.handover.note_paused(&pause, true),
+                Err(error) => tracing::debug!(%error, "partitions not paused at the client, trying again"),
+            }
         }
-        if !resume.is_empty()
-            && let Err(error) = self.consumer.resume(&self.names.list(resume))
-        {
-            tracing::warn!(%error, "partitions not resumed at the client, trying again");
-            return;
+        if !resume.is_empty() {
+            match self.consumer.resume(&self.names.list(resume.iter().copied())) {
+                Ok(()) => self.handover.note_paused(&resume, false),
+                Err(error) => tracing::warn!(%error, "partitions not resumed at the client, trying again"),
+            }
         }
-        self.paused = wanted;
     }
 
     /// One batch, as soon as there is anything.
