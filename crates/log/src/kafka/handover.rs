@@ -27,6 +27,8 @@ pub(super) struct State {
     /// What the role hears before any record.
     news: VecDeque<Result<PolledEvent, LogError>>,
     batches: VecDeque<Vec<Record>>,
+    /// What the poll that goes on has brought so far.
+    arriving: Vec<Record>,
     waiting_records: usize,
     waiting_bytes: usize,
     /// Records of paused partitions that were fetched before the pause.
@@ -61,6 +63,7 @@ impl Handover {
             state: Mutex::new(State {
                 news: VecDeque::new(),
                 batches: VecDeque::new(),
+                arriving: Vec::new(),
                 waiting_records: 0,
                 waiting_bytes: 0,
                 held: Vec::new(),
@@ -173,11 +176,19 @@ impl Handover {
         drop(self.taken.wait_timeout(state, at_most));
     }
 
-    pub(super) fn hand_over(&self, records: Vec<Record>) {
+    /// A record that was polled. It waits here for the rest of its batch, not with the thread: a rebalance is called from
+    /// within the same poll, and what goes with it must not reach the role afterwards.
+    pub(super) fn arrived(&self, record: Record) {
+        self.lock().arriving.push(record);
+    }
+
+    /// The poll is over: what has arrived and is still owned is for the role.
+    pub(super) fn hand_over(&self) {
+        let mut state = self.lock();
+        let records = std::mem::take(&mut state.arriving);
         if records.is_empty() {
             return;
         }
-        let mut state = self.lock();
         state.waiting_records += records.len();
         state.waiting_bytes += records.iter().map(record_bytes).sum::<usize>();
         state.batches.push_back(records);
@@ -377,6 +388,7 @@ impl State {
     fn forget_records(&mut self, partitions: &[TopicPartition]) {
         let is_kept = |record: &Record| !partitions.contains(&record.position.partition);
         self.held.retain(is_kept);
+        self.arriving.retain(is_kept);
         for batch in &mut self.batches {
             batch.retain(is_kept);
         }
@@ -416,11 +428,41 @@ mod tests {
         }
     }
 
+    fn hand_over(handover: &Handover, records: impl IntoIterator<Item = Record>) {
+        records.into_iter().for_each(|record| handover.arrived(record));
+        handover.hand_over();
+    }
+
+    /// Else the role would hold, and try to store, positions of what is not its own, and none of its own with them.
+    #[test]
+    fn what_arrived_before_a_rebalance_goes_with_its_partition() {
+        let at = |partition| TopicPartition { topic: Topic::Acks, partition };
+        let handover = Handover::new();
+        handover.assigned(vec![at(0), at(1), at(2)]);
+        assert!(matches!(handover.take(), Some(Ok(PolledEvent::Assigned(_)))));
+        for partition in [0, 1, 2] {
+            handover.arrived(record(partition, 7));
+        }
+        handover.ask_back(vec![at(0)], Duration::ZERO);
+        handover.lost(vec![at(1)]);
+        handover.arrived(record(2, 8));
+        handover.hand_over();
+        while let Some(event) = handover.take() {
+            if let PolledEvent::Records(records) = event.unwrap() {
+                let places =
+                    records.iter().map(|one| (one.position.partition.partition, one.position.offset));
+                assert_eq!(places.collect::<Vec<_>>(), [(2, 7), (2, 8)]);
+                return;
+            }
+        }
+        panic!("nothing was handed over");
+    }
+
     #[test]
     fn small_batches_that_wait_go_together_within_the_bound() {
         let handover = Handover::new();
         for offset in 0..600 {
-            handover.hand_over(vec![record(0, offset)]);
+            hand_over(&handover, [record(0, offset)]);
         }
         let first: Vec<_> = (0..500).map(|offset| (0, offset)).collect();
         assert_eq!(taken(&handover), first);
@@ -455,11 +497,11 @@ mod tests {
         handover.assigned(partitions.clone());
         assert!(matches!(handover.take(), Some(Ok(PolledEvent::Assigned(_)))));
         handover.pause(&partitions[..1]);
-        handover.hand_over(vec![record(0, 1), record(1, 1)]);
-        handover.hand_over(vec![record(0, 2)]);
+        hand_over(&handover, [record(0, 1), record(1, 1)]);
+        hand_over(&handover, [record(0, 2)]);
         assert_eq!(taken(&handover), [(1, 1)]);
         handover.resume(&partitions[..1]);
-        handover.hand_over(vec![record(0, 3)]);
+        hand_over(&handover, [record(0, 3)]);
         assert_eq!(taken(&handover), [(0, 1), (0, 2), (0, 3)]);
     }
 }

@@ -10,7 +10,7 @@ use super::options::{KafkaLogOptions, POLL_BYTES_MAX, POLL_RECORDS_MAX};
 use super::rights;
 use super::words::Words;
 use crate::error::{LogError, LogErrorKind};
-use crate::record::{Offset, Record, TopicPartition};
+use crate::record::{Offset, TopicPartition};
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _, ConsumerContext, Rebalance};
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
@@ -203,16 +203,16 @@ impl Member {
                 self.join_again_for(&nobodys);
             }
             self.pause_and_resume();
-            match self.poll() {
-                Ok(records) => self.handover.hand_over(records),
-                Err(error) => {
-                    let is_over = error.is_over;
-                    if is_over {
-                        self.handover.end(error.error);
-                        break;
-                    }
-                    self.handover.fail(error.error);
+            let polled = self.poll();
+            // Records that came before an error are not lost with it.
+            self.handover.hand_over();
+            match polled {
+                Ok(()) => {}
+                Err(Failure { error, is_over: true }) => {
+                    self.handover.end(error);
+                    break;
                 }
+                Err(Failure { error, is_over: false }) => self.handover.fail(error),
             }
         }
         let positions = self.handover.stored();
@@ -264,29 +264,27 @@ impl Member {
     }
 
     /// One batch, as soon as there is anything.
-    fn poll(&self) -> Result<Vec<Record>, Failure> {
-        let mut records: Vec<Record> = Vec::new();
-        let mut bytes = 0;
-        while records.len() < POLL_RECORDS_MAX && bytes < POLL_BYTES_MAX {
-            let wait = if records.is_empty() { POLL_STEP } else { Duration::ZERO };
+    fn poll(&self) -> Result<(), Failure> {
+        let (mut records, mut bytes) = (0, 0);
+        while records < POLL_RECORDS_MAX && bytes < POLL_BYTES_MAX {
+            let wait = if records == 0 { POLL_STEP } else { Duration::ZERO };
             match self.consumer.poll(wait) {
                 None => break,
                 Some(Ok(message)) => {
                     if let Some(record) = self.names.record(&message) {
                         bytes += record_bytes(&record);
-                        records.push(record);
+                        records += 1;
+                        self.handover.arrived(record);
                     }
                 }
                 Some(Err(error)) => {
                     if let Some(failure) = self.judge(&error) {
-                        // Records taken before it are not lost with it.
-                        self.handover.hand_over(records);
                         return Err(failure);
                     }
                 }
             }
         }
-        Ok(records)
+        Ok(())
     }
 
     fn rights(&self) -> String {
