@@ -29,17 +29,19 @@ async fn a_replica_that_takes_over_has_no_state() {
     wait_for(&replica, "replication", "master_link_status:up").await;
     let token = rebuilt(&hot, uid(1), 1).await;
     hot.apply(&[told(uid(1), head(2))]).await.remove(0).expect("apply");
-    master.ask::<u64>(&["WAIT", "1", "30000"]).await;
+    replica.catches_up_with(&master).await;
     // The replica is cut off: what follows is lost to it.
     replica.ask::<()>(&["REPLICAOF", "127.0.0.1", "1"]).await;
     let lost = hot.apply(&[told(uid(1), head(3))]).await.remove(0).expect("apply").expect("a state");
     assert_eq!(lost.version.get(), 2);
-    // As a replica it takes nothing and tells nothing.
+    // As a replica it takes nothing and tells nothing, also of users of whom it has nothing.
     proxy.lead_to(replica.address());
-    let error = hot.picture(uid(1), None).await.expect_err("it is a replica");
-    assert!(error.is_retryable() && error.to_string().contains("a replica"), "{error}");
-    let error = hot.apply(&[told(uid(1), head(4))]).await.remove(0).expect_err("it is a replica");
-    assert!(error.is_retryable() && error.to_string().contains("a replica"), "{error}");
+    for of in [uid(1), uid(2)] {
+        let error = hot.picture(of, None).await.expect_err("it is a replica");
+        assert!(error.is_retryable() && error.to_string().contains("a replica"), "{error}");
+        let error = hot.apply(&[told(of, head(4))]).await.remove(0).expect_err("it is a replica");
+        assert!(error.is_retryable() && error.to_string().contains("a replica"), "{error}");
+    }
     assert!(hot.probe().await.is_err_and(|error| error.is_retryable()));
     let start = Instant::now();
     replica.ask::<()>(&["REPLICAOF", "NO", "ONE"]).await;

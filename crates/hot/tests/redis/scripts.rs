@@ -55,6 +55,7 @@ async fn what_changes_nothing_writes_nothing() {
         hot.apply_tallies(&[tally(uid(1), 1)]).await.remove(0).expect("apply");
         hot.touch(uid(1)).await.expect("touch");
         hot.picture(uid(1), None).await.expect("picture");
+        assert_eq!(hot.apply(&[told(uid(2), head(n))]).await.remove(0).expect("apply"), None);
     }
     assert_eq!(changes().await, before);
 }

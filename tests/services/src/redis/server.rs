@@ -108,6 +108,22 @@ impl Server {
         }
     }
 
+    /// Waits until this replica has all that its master has taken up to now. `WAIT` would only see to the writes of its
+    /// own connection.
+    pub async fn catches_up_with(&self, master: &Self) {
+        let (start, taken) = (Instant::now(), master.replication("master_repl_offset").await);
+        while self.replication("slave_repl_offset").await < taken {
+            assert!(start.elapsed() < DEADLINE, "not at {taken} within {DEADLINE:?}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    async fn replication(&self, field: &str) -> u64 {
+        let info: String = self.ask(&["INFO", "replication"]).await;
+        let value = info.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+        value.and_then(|n| n.trim().parse().ok()).unwrap_or_else(|| panic!("no {field}: {info}"))
+    }
+
     /// `kill -9`, without a start.
     pub fn kill(&mut self) {
         self.child.kill().expect("kill");
