@@ -5,6 +5,7 @@ mod when;
 
 pub(crate) use repair::{Act, Consent, DeadLetters, Filters, List, Replay};
 
+use crate::config::parse_listen;
 use crate::role_name::RoleSet;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use readmark_domain::id::{ConversationId, Endpoint, Seq, Uid};
@@ -60,10 +61,10 @@ pub(crate) struct Source {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Addresses {
     /// Where to serve, an IP address and a port (default 127.0.0.1:8080)
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = parse_listen)]
     listen: Option<SocketAddr>,
     /// Where to serve /healthz, /readyz, /metrics and /openapi.json instead
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = parse_listen)]
     admin_listen: Option<SocketAddr>,
 }
 

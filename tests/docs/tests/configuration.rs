@@ -88,6 +88,19 @@ fn together_with(key: &str) -> &'static [(&'static str, &'static str)] {
             &[("READMARK_LOG__SECURITY_USER", "me"), ("READMARK_LOG__SECURITY_PASSWORD", "secret")]
         }
         "hot.kind" => &[("READMARK_HOT__URL", "redis://127.0.0.1")],
+        "log.security_certificate_file" => &[("READMARK_LOG__SECURITY_KEY_FILE", "key.pem")],
+        "log.security_key_file" => &[("READMARK_LOG__SECURITY_CERTIFICATE_FILE", "client.pem")],
+        "hot.tls_certificate_file" => &[("READMARK_HOT__TLS_KEY_FILE", "key.pem")],
+        "hot.tls_key_file" => &[("READMARK_HOT__TLS_CERTIFICATE_FILE", "client.pem")],
+        "store.user" => &[("READMARK_STORE__PASSWORD", "secret")],
+        "store.password" | "store.password_file" => &[("READMARK_STORE__USER", "me")],
+        "store.tls_certificate_file" => {
+            &[("READMARK_STORE__TLS_KEY_FILE", "key.pem"), ("READMARK_STORE__TLS_CA_FILE", "ca.pem")]
+        }
+        "store.tls_key_file" => &[
+            ("READMARK_STORE__TLS_CERTIFICATE_FILE", "client.pem"),
+            ("READMARK_STORE__TLS_CA_FILE", "ca.pem"),
+        ],
         _ => &[],
     }
 }
@@ -111,7 +124,8 @@ fn the_variables_and_ranges_are_those_of_the_program() {
             assert_eq!(checked.status.code(), Some(2), "{variable}={value} is outside {allowed}");
             assert!(stderr(&checked).contains(&key), "{variable}={value}: {}", stderr(&checked));
         };
-        default.iter().for_each(|value| accepts(value));
+        // In a variable a text has no quotes.
+        default.iter().for_each(|value| accepts(value.trim_matches('"')));
         let words = in_backticks(&allowed);
         if let Some((low, high)) = allowed.split_once(" to ").filter(|_| words.is_empty()) {
             let (low, high): (u64, u64) = (low.parse().unwrap(), high.parse().unwrap());
@@ -129,6 +143,58 @@ fn the_variables_and_ranges_are_those_of_the_program() {
             refuses("something-else");
         }
     }
+}
+
+/// What looks like a number, a truth value or a list in TOML is a text all the same where a text is wanted.
+#[test]
+fn a_text_in_a_variable_is_taken_as_it_stands() {
+    let any = ["1", "true", "1.5", "\"x\"", "'x'", " x ", "[x]", "{x=1}"];
+    let mut seen = 0;
+    for Row { key, variable, allowed, .. } in rows() {
+        let values: &[&str] = match key.as_str() {
+            "log.topic_prefix" | "log.instance_id" => &["1", "true", "1.5"],
+            "store.keyspace" => &["true"],
+            _ if allowed == "text" || allowed == "path" => &any,
+            _ => continue,
+        };
+        seen += 1;
+        for value in values {
+            let given: Vec<_> =
+                together_with(&key).iter().copied().chain([(variable.as_str(), *value)]).collect();
+            let output = readmark(&["config", "show"], &given);
+            assert_eq!(output.status.code(), Some(0), "{variable}={value}: {}", stderr(&output));
+            let shown: toml::Table = String::from_utf8(output.stdout).unwrap().parse().unwrap();
+            let found =
+                key.split('.').try_fold(&toml::Value::Table(shown.clone()), |at, name| at.get(name)).cloned();
+            let wanted = if key.ends_with("password") { "(hidden)" } else { value };
+            assert_eq!(found.as_ref().and_then(toml::Value::as_str), Some(wanted), "{variable}={value}");
+        }
+    }
+    assert!(seen > 20, "{seen} keys are texts or paths");
+}
+
+#[test]
+fn what_is_no_text_is_read_as_in_toml() {
+    let lists = [
+        ("READMARK_LOG__BROKERS", "[\"a:1\", \"b:2\"]"),
+        ("READMARK_STORE__CONTACT_POINTS", "a:1, b:2"),
+        ("READMARK_HTTP__ALLOWED_ORIGINS", "[\"https://a.example\"]"),
+        ("READMARK_DEMO__ENABLED", "false"),
+        ("READMARK_LISTEN", "localhost:80"),
+    ];
+    let shown = String::from_utf8(readmark(&["config", "show"], &lists).stdout).unwrap();
+    for line in [
+        "listen = \"127.0.0.1:80\"",
+        "brokers = \"a:1,b:2\"",
+        "contact_points = \"a:1,b:2\"",
+        "allowed_origins = [\"https://a.example\"]",
+        "enabled = false",
+    ] {
+        assert!(shown.lines().any(|shown| shown == line), "{line} is not in {shown}");
+    }
+    let refused = readmark(&["config", "check"], &[("READMARK_LISTEN", "chat.example:80")]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("IP address"), "{}", stderr(&refused));
 }
 
 fn example() -> String {

@@ -30,7 +30,7 @@ mod usage;
 mod watch;
 
 pub use look::{FoundMaster, FoundRedis, look};
-pub use options::{RedisOptions, RedisTls};
+pub use options::{RedisOptions, RedisTls, url_fault};
 
 use crate::KEPT_MS;
 use crate::error::HotError;

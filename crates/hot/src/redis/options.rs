@@ -1,6 +1,7 @@
 //! What the adapter needs to know.
 
 use crate::REBUILD_LEASE_MS;
+use redis::IntoConnectionInfo;
 use std::path::PathBuf;
 
 /// PEM files of TLS, for rediss:// addresses.
@@ -29,13 +30,22 @@ pub struct RedisOptions {
     pub rebuild_lease_ms: u64,
 }
 
+/// What is wrong with addresses, separated by commas; in words that tell nothing of them.
+#[must_use]
+pub fn url_fault(urls: &str) -> Option<String> {
+    each(urls).find_map(|url| url.into_connection_info().err()).map(|error| error.to_string())
+}
+
+fn each(urls: &str) -> impl Iterator<Item = &str> {
+    urls.split(',').map(str::trim).filter(|url| !url.is_empty())
+}
+
 impl RedisOptions {
     /// For these addresses, separated by commas.
     #[must_use]
     pub fn new(urls: &str, key_prefix: impl Into<String>) -> Self {
-        let urls = urls.split(',').map(|url| url.trim().to_owned()).filter(|url| !url.is_empty()).collect();
         Self {
-            urls,
+            urls: each(urls).map(str::to_owned).collect(),
             key_prefix: key_prefix.into(),
             user: None,
             password: None,

@@ -2,6 +2,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
+use std::net::Ipv6Addr;
 
 /// `host:port` of some servers: a text with commas, or a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,8 +28,7 @@ impl Addresses {
 
     fn of(list: Vec<String>) -> Result<Self, String> {
         for address in &list {
-            let port = address.rsplit_once(':').filter(|(host, _)| !host.is_empty()).map(|(_, port)| port);
-            if port.is_none_or(|port| port.parse::<u16>().is_err()) {
+            if !is_host_and_port(address) {
                 return Err(format!("{address:?} is no host:port"));
             }
         }
@@ -46,13 +46,23 @@ impl Addresses {
     }
 }
 
+fn is_host_and_port(address: &str) -> bool {
+    let Some((host, port)) = address.rsplit_once(':') else { return false };
+    let is_host = match host.strip_prefix('[') {
+        Some(inner) => inner.strip_suffix(']').is_some_and(|ip| ip.parse::<Ipv6Addr>().is_ok()),
+        // Names of containers may have an underscore.
+        None => !host.is_empty() && host.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_')),
+    };
+    is_host && port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|port| port > 0)
+}
+
 impl JsonSchema for Addresses {
     fn schema_name() -> Cow<'static, str> {
         "Addresses".into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let address = "[^,]+:[0-9]{1,5}";
+        let address = r"[^,\s/]+:[0-9]{1,5}";
         json_schema!({
             "anyOf": [
                 {"type": "string", "pattern": format!("^{address}(, *{address})*$")},
@@ -88,7 +98,21 @@ mod tests {
         let two = Addresses(vec!["a:1".to_owned(), "[::1]:2".to_owned()]);
         assert_eq!(of("\"a:1, [::1]:2\"").unwrap(), two);
         assert_eq!(of("[\"a:1\", \"[::1]:2\"]").unwrap(), two);
-        for wrong in ["\"\"", "\"a\"", "\"a:x\"", "\":1\"", "\"a:1,\"", "[]", "7"] {
+        for wrong in [
+            "\"\"",
+            "\"a\"",
+            "\"a:x\"",
+            "\":1\"",
+            "\"a:1,\"",
+            "\"a:0\"",
+            "\"a:+1\"",
+            "\"http://a:1\"",
+            "\"a b:1\"",
+            "\"::1:2\"",
+            "\"[x]:1\"",
+            "[]",
+            "7",
+        ] {
             assert!(of(wrong).is_err(), "{wrong}");
         }
     }

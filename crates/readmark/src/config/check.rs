@@ -3,6 +3,7 @@
 use super::keys::Config;
 use readmark_http::parse_origin;
 use readmark_runtime::telemetry;
+use readmark_store::cql::keyspace_fault;
 use std::ops::RangeInclusive;
 
 /// Days that receipts are kept: ten years at most.
@@ -71,11 +72,15 @@ pub(crate) fn check(config: &Config) -> Vec<String> {
         let words = "must be 1 to 64 letters, digits, dots, dashes or underscores";
         mistakes.push(format!("log.topic_prefix: {words}"));
     }
-    let instance_is_plain = |id: &String| !id.is_empty() && id.len() <= 200 && id.chars().all(plain);
+    // Of dots alone Kafka takes three and more.
+    let instance_is_plain =
+        |id: &String| !matches!(id.as_str(), "" | "." | "..") && id.len() <= 200 && id.chars().all(plain);
     if config.log.instance_id.as_ref().is_some_and(|id| !instance_is_plain(id)) {
         let words = "must be 1 to 200 letters, digits, dots, dashes or underscores";
         mistakes.push(format!("log.instance_id: {words}"));
     }
+    mistakes.extend(keyspace_fault(&config.store.keyspace).map(|words| format!("store.keyspace: {words}")));
+    mistakes.extend(config.hot.url_mistake());
     let origins = config.http.allowed_origins.iter().filter_map(|origin| parse_origin(origin).err());
     mistakes.extend(origins.map(|words| format!("http.allowed_origins: {words}")));
     if let Err(error) = telemetry::check(&config.telemetry.filter) {

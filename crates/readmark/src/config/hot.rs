@@ -1,9 +1,9 @@
 //! Section `hot`.
 
 use super::secret::{Secret, given_twice};
-use super::together::half_a_pair;
+use super::together::{Clash, half_a_pair};
 use crate::exit::Failure;
-use readmark_hot::redis::{RedisOptions, RedisTls};
+use readmark_hot::redis::{RedisOptions, RedisTls, url_fault};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -61,24 +61,28 @@ impl Default for HotSection {
 }
 
 impl HotSection {
-    /// What is wrong with the addresses, and what keys say against each other.
-    pub(super) fn mistakes(&self) -> Vec<String> {
+    /// What is wrong with the addresses; what is secret in them is not told.
+    pub(super) fn url_mistake(&self) -> Option<String> {
         let is_redis = |url: &str| url.starts_with("redis://") || url.starts_with("rediss://");
-        let mut mistakes = Vec::new();
-        match (&self.kind, &self.url) {
-            (HotKind::Redis, None) => mistakes.push("hot.url: hot.kind = \"redis\" needs it".to_owned()),
-            (_, Some(url)) if !url.reveal().split(',').all(is_redis) => {
-                mistakes
-                    .push("hot.url: must be redis:// or rediss:// addresses, with commas between".to_owned());
-            }
-            (HotKind::Memory | HotKind::Redis, _) => {}
+        let urls = self.url.as_ref()?.reveal();
+        if !urls.split(',').map(str::trim).all(is_redis) {
+            return Some("hot.url: must be redis:// or rediss:// addresses, with commas between".to_owned());
         }
-        mistakes.extend(given_twice("hot.password", self.password.as_ref(), self.password_file.as_deref()));
-        mistakes.extend(half_a_pair(
+        url_fault(urls).map(|words| format!("hot.url: {words}"))
+    }
+
+    /// What keys say against each other.
+    pub(super) fn clashes(&self) -> Vec<Clash> {
+        let mut clashes = Vec::new();
+        if self.kind == HotKind::Redis && self.url.is_none() {
+            clashes.push(Clash::of(&["hot.url", "hot.kind"], "hot.url: hot.kind = \"redis\" needs it"));
+        }
+        clashes.extend(given_twice("hot.password", self.password.as_ref(), self.password_file.as_deref()));
+        clashes.extend(half_a_pair(
             ("hot.tls_certificate_file", self.tls_certificate_file.is_some()),
             ("hot.tls_key_file", self.tls_key_file.is_some()),
         ));
-        mistakes
+        clashes
     }
 
     /// How to reach Redis.

@@ -1,6 +1,7 @@
 //! The keys, with their defaults. Each is documented in `docs/configuration.md`.
 
 use super::hot::HotSection;
+use super::listen;
 use super::log::LogSection;
 use super::store::StoreSection;
 use readmark_domain::register::ReceiptsMode;
@@ -19,10 +20,11 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Config {
-    /// Where to serve: an IP address and a port. Port 0 lets the system choose.
+    /// Where to serve: an IP address, or localhost, and a port. Port 0 lets the system choose.
+    #[serde(deserialize_with = "listen::one")]
     pub listen: SocketAddr,
     /// Where to serve /healthz, /readyz, /metrics and /openapi.json instead, which need no token.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "listen::some")]
     pub admin_listen: Option<SocketAddr>,
     /// Where everything is kept that is not on servers.
     pub data_dir: PathBuf,

@@ -2,7 +2,7 @@
 
 use super::addresses::Addresses;
 use super::secret::{Secret, given_twice};
-use super::together::half_a_pair;
+use super::together::{Clash, half_a_pair};
 use crate::exit::Failure;
 use readmark_log::kafka::KafkaLogOptions;
 use schemars::JsonSchema;
@@ -145,25 +145,33 @@ impl Default for LogSection {
 
 impl LogSection {
     /// What keys say against each other.
-    pub(super) fn mistakes(&self) -> Vec<String> {
-        let mut mistakes = Vec::new();
-        mistakes.extend(given_twice(
+    pub(super) fn clashes(&self) -> Vec<Clash> {
+        let mut clashes = Vec::new();
+        clashes.extend(given_twice(
             "log.security_password",
             self.security_password.as_ref(),
             self.security_password_file.as_deref(),
         ));
         let has_password = self.security_password.is_some() || self.security_password_file.is_some();
         if self.security_protocol.logs_in() && (self.security_user.is_none() || !has_password) {
-            mistakes.push(format!(
-                "log.security_protocol: {} needs log.security_user and log.security_password_file",
-                self.security_protocol.as_str()
+            clashes.push(Clash::of(
+                &[
+                    "log.security_protocol",
+                    "log.security_user",
+                    "log.security_password",
+                    "log.security_password_file",
+                ],
+                format!(
+                    "log.security_protocol: {} needs log.security_user and log.security_password_file",
+                    self.security_protocol.as_str()
+                ),
             ));
         }
-        mistakes.extend(half_a_pair(
+        clashes.extend(half_a_pair(
             ("log.security_certificate_file", self.security_certificate_file.is_some()),
             ("log.security_key_file", self.security_key_file.is_some()),
         ));
-        mistakes
+        clashes
     }
 
     /// How to reach Kafka; `instance_id` is used where none is configured.

@@ -4,15 +4,18 @@ mod addresses;
 mod check;
 mod hot;
 mod keys;
+mod listen;
 mod load;
 mod log;
 mod schema;
 mod secret;
 mod store;
 mod together;
+mod variables;
 
 pub(crate) use hot::HotKind;
 pub(crate) use keys::Config;
+pub(crate) use listen::parse_listen;
 pub(crate) use load::load;
 pub(crate) use log::LogKind;
 pub(crate) use schema::schema;

@@ -1,12 +1,13 @@
+use super::together::Clash;
 use crate::exit::Failure;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::path::Path;
 
 /// A value that is never printed.
-#[derive(Clone, PartialEq, Eq, Deserialize)]
-#[serde(transparent)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(String);
 
 /// What is printed in its place.
@@ -34,6 +35,13 @@ impl Serialize for Secret {
     }
 }
 
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // Serde's own words would tell what was found.
+        String::deserialize(deserializer).map(Self).map_err(|_| D::Error::custom("a text is wanted"))
+    }
+}
+
 impl Secret {
     /// The value itself, for the one who needs it.
     pub fn reveal(&self) -> &str {
@@ -55,6 +63,7 @@ impl Secret {
 }
 
 /// A secret that is given in both ways.
-pub(super) fn given_twice(key: &str, given: Option<&Secret>, file: Option<&Path>) -> Option<String> {
-    (given.is_some() && file.is_some()).then(|| format!("{key}: given, and {key}_file too"))
+pub(super) fn given_twice(key: &str, given: Option<&Secret>, file: Option<&Path>) -> Option<Clash> {
+    (given.is_some() && file.is_some())
+        .then(|| Clash::of(&[key, &format!("{key}_file")], format!("{key}: given, and {key}_file too")))
 }

@@ -2,7 +2,7 @@
 
 use super::addresses::Addresses;
 use super::secret::{Secret, given_twice};
-use super::together::half_a_pair;
+use super::together::{Clash, half_a_pair};
 use crate::exit::Failure;
 use readmark_store::cql::{ClientCertificate, CqlConfig, Credentials, Dialect, TlsFiles};
 use schemars::JsonSchema;
@@ -97,20 +97,27 @@ impl Default for StoreSection {
 
 impl StoreSection {
     /// What keys say against each other.
-    pub(super) fn mistakes(&self) -> Vec<String> {
-        let mut mistakes = Vec::new();
-        mistakes.extend(given_twice("store.password", self.password.as_ref(), self.password_file.as_deref()));
+    pub(super) fn clashes(&self) -> Vec<Clash> {
+        let mut clashes = Vec::new();
+        clashes.extend(given_twice("store.password", self.password.as_ref(), self.password_file.as_deref()));
         let has_password = self.password.is_some() || self.password_file.is_some();
-        mistakes
-            .extend(half_a_pair(("store.user", self.user.is_some()), ("store.password_file", has_password)));
-        mistakes.extend(half_a_pair(
+        if self.user.is_some() != has_password {
+            clashes.push(Clash::of(
+                &["store.user", "store.password_file", "store.password"],
+                "store.user: goes together with store.password_file",
+            ));
+        }
+        clashes.extend(half_a_pair(
             ("store.tls_certificate_file", self.tls_certificate_file.is_some()),
             ("store.tls_key_file", self.tls_key_file.is_some()),
         ));
         if self.tls_certificate_file.is_some() && self.tls_ca_file.is_none() {
-            mistakes.push("store.tls_certificate_file: needs store.tls_ca_file".to_owned());
+            clashes.push(Clash::of(
+                &["store.tls_certificate_file", "store.tls_ca_file"],
+                "store.tls_certificate_file: needs store.tls_ca_file",
+            ));
         }
-        mistakes
+        clashes
     }
 
     /// How to reach the CQL server.

@@ -46,6 +46,20 @@ pub struct ClientCertificate {
     pub key: PathBuf,
 }
 
+/// What is wrong with the name of a keyspace, in words that go behind it.
+#[must_use]
+pub fn keyspace_fault(name: &str) -> Option<String> {
+    let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
+    let is_sound = name.bytes().all(is_plain)
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.len() <= MAX_KEYSPACE_BYTES;
+    (!is_sound).then(|| {
+        format!(
+            "must be a lower case letter and then such letters, digits and _, at most {MAX_KEYSPACE_BYTES} bytes"
+        )
+    })
+}
+
 /// Where the store is and how to use it.
 #[derive(Debug, Clone)]
 pub struct CqlConfig {
@@ -93,15 +107,8 @@ impl Default for CqlConfig {
 impl CqlConfig {
     /// What is wrong with it, in words.
     pub(super) fn fault(&self) -> Option<String> {
-        let name = &self.keyspace;
-        let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
-        if !name.bytes().all(is_plain)
-            || !name.starts_with(|c: char| c.is_ascii_lowercase())
-            || name.len() > MAX_KEYSPACE_BYTES
-        {
-            return Some(format!(
-                "keyspace {name:?} must be a lower case letter and then letters, digits and _, at most {MAX_KEYSPACE_BYTES} bytes"
-            ));
+        if let Some(words) = keyspace_fault(&self.keyspace) {
+            return Some(format!("keyspace {:?} {words}", self.keyspace));
         }
         if self.contact_points.is_empty() {
             return Some("no contact point".to_owned());

@@ -42,7 +42,7 @@ mod statements;
 mod user_store;
 mod value;
 
-pub use config::{ClientCertificate, CqlConfig, Credentials, Dialect, TlsFiles};
+pub use config::{ClientCertificate, CqlConfig, Credentials, Dialect, TlsFiles, keyspace_fault};
 pub use expiry::{LATEST_EXPIRY, expire_days_max};
 pub use schema::{FoundKeyspace, Migrated, Schema};
 
