@@ -1,26 +1,33 @@
 //! The signals that ask the program to stop.
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// Resolves at the first SIGTERM or SIGINT.
-pub(crate) async fn asked() -> std::io::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+/// SIGTERM and SIGINT, heard from here on; until then they end the process at once.
+pub(crate) struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl StopSignals {
+    /// Must be called within a runtime.
+    pub fn hear() -> std::io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
-    Ok(())
+
+    /// Resolves at the first one, which may have come before.
+    pub async fn asked(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
 }
 
 /// Cancels `stop` at the first signal.
-pub(crate) async fn cancel_when_asked(stop: CancellationToken) {
+pub(crate) async fn cancel_when_asked(mut signals: StopSignals, stop: CancellationToken) {
     tokio::select! {
-        asked = asked() => match asked {
-            Ok(()) => tracing::info!("asked to stop: finishing what is open"),
-            Err(error) => tracing::error!(%error, "signals can't be received"),
-        },
+        () = signals.asked() => tracing::info!("asked to stop: finishing what is open"),
         () = stop.cancelled() => {}
     }
     stop.cancel();

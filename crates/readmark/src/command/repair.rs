@@ -9,7 +9,7 @@ use crate::confirm::{Answer, Confirmed, can_ask, confirm};
 use crate::exit::{Exit, Failure};
 use crate::progress::Progress;
 use crate::reach::{Reached, reach};
-use crate::stop::cancel_when_asked;
+use crate::stop::{StopSignals, cancel_when_asked};
 use readmark_repair::RepairError;
 use readmark_runtime::ports::Ports;
 use serde::Serialize;
@@ -67,7 +67,8 @@ pub(super) fn carry_out<R: Repair>(
 ) -> Result<Outcome<R::Finished>, Failure> {
     runtime()?.block_on(async {
         let stop = CancellationToken::new();
-        tokio::spawn(cancel_when_asked(stop.clone()));
+        let signals = StopSignals::hear().map_err(Failure::failed)?;
+        tokio::spawn(cancel_when_asked(signals, stop.clone()));
         let site = Site { source, config, stop };
         if consent.dry_run {
             return site.count(work).await.map(Outcome::Finished);

@@ -10,14 +10,16 @@ use crate::exit::{Exit, Failure};
 use crate::parts::Parts;
 use crate::role_name::RoleSet;
 use crate::roles::{self, Ended, RunningRoles};
-use crate::stop;
+use crate::stop::{StopSignals, cancel_when_asked};
 use live::LiveParts;
 use prometheus::Registry;
+use readmark_hot::HotState;
 use readmark_runtime::lag::watch_lag;
 use readmark_runtime::metrics::SharedMetrics;
 use readmark_runtime::telemetry;
 use servers::{Listeners, Servers};
 use socket::Socket;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
@@ -26,24 +28,67 @@ use tokio_util::sync::CancellationToken;
 /// repeated at the next start.
 const ROLES_DRAIN_LIMIT: Duration = Duration::from_secs(10);
 
+/// How long threads may take that wait for servers or for a disk, when a signal came before the parts were open.
+/// Nothing was begun that a kill would harm.
+const OPENING_THREADS_LIMIT: Duration = Duration::from_secs(2);
+
 /// Runs until a signal asks to stop, or a role can't go on.
 pub(crate) fn run(config: &Config, chosen: &RoleSet, with_demo: bool) -> Result<Exit, Failure> {
+    let runtime = crate::command::runtime()?;
+    // Before all else: opening the parts may take long, and to be stopped then is no failure.
+    let mut signals = {
+        let _within = runtime.enter();
+        StopSignals::hear().map_err(Failure::failed)?
+    };
     telemetry::start(&config.telemetry.filter)
         .map_err(|error| Failure::usage(format!("telemetry.filter: {error}")))?;
-    crate::command::runtime()?.block_on(until_stopped(config, chosen, with_demo))
+    let opened = runtime.block_on(async {
+        tokio::select! {
+            opened = Opened::open(config, chosen) => opened.map(Some),
+            () = signals.asked() => Ok(None),
+        }
+    })?;
+    match opened {
+        Some(opened) => runtime.block_on(until_stopped(config, chosen, with_demo, opened, signals)),
+        None => {
+            runtime.shutdown_timeout(OPENING_THREADS_LIMIT);
+            tracing::info!("readmark has stopped: it was asked to while it started");
+            Ok(Exit::Done)
+        }
+    }
 }
 
-async fn until_stopped(config: &Config, chosen: &RoleSet, with_demo: bool) -> Result<Exit, Failure> {
-    let listeners = Listeners::bind(config).await?;
-    let parts = Parts::open(config, Some(instance::default_id(listeners.main_address()?))).await?;
+/// What a process holds before it does anything.
+struct Opened {
+    listeners: Listeners,
+    parts: Parts,
+    hot: Option<Arc<dyn HotState>>,
+}
+
+impl Opened {
+    async fn open(config: &Config, chosen: &RoleSet) -> Result<Self, Failure> {
+        let listeners = Listeners::bind(config).await?;
+        let parts = Parts::open(config, Some(instance::default_id(listeners.main_address()?))).await?;
+        let hot = match chosen.needs_hot() {
+            true => Some(parts.hot(config).await?),
+            false => None,
+        };
+        Ok(Self { listeners, parts, hot })
+    }
+}
+
+async fn until_stopped(
+    config: &Config,
+    chosen: &RoleSet,
+    with_demo: bool,
+    opened: Opened,
+    signals: StopSignals,
+) -> Result<Exit, Failure> {
+    let Opened { listeners, parts, hot } = opened;
     let ports = parts.ports();
     let registry = Registry::new();
     let shared = SharedMetrics::register(&registry).map_err(Failure::failed)?;
     let (stop_serving, stop_roles) = (CancellationToken::new(), CancellationToken::new());
-    let hot = match chosen.needs_hot() {
-        true => Some(parts.hot(config).await?),
-        false => None,
-    };
     let mut running =
         roles::start(chosen, &ports, hot.as_ref(), &config.rules(), &registry, &shared, &stop_roles)
             .map_err(Failure::failed)?;
@@ -64,7 +109,7 @@ async fn until_stopped(config: &Config, chosen: &RoleSet, with_demo: bool) -> Re
         None => None,
     };
 
-    tokio::spawn(stop::cancel_when_asked(stop_serving.clone()));
+    tokio::spawn(cancel_when_asked(signals, stop_serving.clone()));
     let consumed = running.consumed.clone();
     tokio::spawn(watch_lag(ports, config.rules(), consumed, shared, stop_roles.clone()));
     tokio::spawn(parts.keep_house(config, stop_roles.clone()));
