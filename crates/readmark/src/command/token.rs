@@ -11,13 +11,18 @@ pub(crate) fn run(token: &Token) -> Result<Exit, Failure> {
     let config = load(&token.source, &[])?;
     let file = secret_file(&config);
     if !file.exists() {
-        let hint = match config.auth.secret_file {
-            Some(_) => "auth.secret_file names it",
-            None => "`readmark up` makes it at its first start, or set auth.secret_file",
-        };
-        return Err(Failure::failed(format!("there is no secret at {}: {hint}", file.display())));
+        let nothing = format!("there is no secret at {}", file.display());
+        return Err(match config.auth.secret_file {
+            Some(_) => Failure::usage(format!("{nothing}: auth.secret_file names it")),
+            None => Failure::failed(format!(
+                "{nothing}: `readmark up` makes it at its first start, or set auth.secret_file"
+            )),
+        });
     }
-    let secret = read_secret(&file).map_err(Failure::failed)?;
+    let secret = read_secret(&file).map_err(|error| match config.auth.secret_file {
+        Some(_) => Failure::usage(error),
+        None => Failure::failed(error),
+    })?;
     let endpoint = (token.scope == Scope::User).then(|| token.endpoint.clone());
     let claims = Claims::lasting(token.uid, token.scope, endpoint, SystemClock::default().now(), token.ttl);
     let token = sign(&secret, &claims).map_err(Failure::failed)?;
