@@ -9,6 +9,10 @@ use serde::{Deserialize, Serialize};
 /// Most faults named in one answer: enough to repair a client, bounded whatever it sends.
 const MAX_ITEMS: usize = 100;
 
+/// Longest text in an answer, in characters: room for every sentence of ours, while what it repeats of a request, which
+/// may be as long as a body, is cut.
+const MAX_DETAIL_CHARS: usize = 300;
+
 /// Seconds after which a client may come back when nothing better is known.
 const RETRY_AFTER_S: u32 = 1;
 
@@ -114,6 +118,21 @@ pub struct Item {
     pub detail: String,
 }
 
+impl Item {
+    fn shown(self) -> Self {
+        Self { index: self.index, field: self.field.map(shown), detail: shown(self.detail) }
+    }
+}
+
+/// The text as far as it is told.
+fn shown(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(MAX_DETAIL_CHARS) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
 /// The body of an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ProblemBody {
@@ -177,8 +196,8 @@ impl Problem {
             r#type: format!("urn:readmark:problem:{slug}"),
             title: title.to_owned(),
             status: status.as_u16(),
-            detail: self.detail,
-            items: self.items,
+            detail: shown(self.detail),
+            items: self.items.into_iter().map(Item::shown).collect(),
         }
     }
 }
@@ -227,5 +246,21 @@ impl From<LogError> for Problem {
             tracing::error!(%error, "request failed: the event log refused");
             Self::new(Kind::Internal, "the event log refused; the log of this process says why")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut() {
+        let item =
+            |text: &str| Item { index: Some(1), field: Some(text.to_owned()), detail: text.to_owned() };
+        let body = |text: &str| Problem::malformed(text).with_items(vec![item(text)]).into_body();
+        let whole = "€".repeat(MAX_DETAIL_CHARS);
+        assert_eq!((body(&whole).detail, body(&whole).items), (whole.clone(), vec![item(&whole)]));
+        let (long, cut) = (format!("{whole}x and more"), format!("{whole}…"));
+        assert_eq!((body(&long).detail, body(&long).items), (cut.clone(), vec![item(&cut)]));
     }
 }

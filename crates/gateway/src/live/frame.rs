@@ -10,6 +10,8 @@ use serde_json::Value;
 
 /// Longest id of a request, as it is written: room for a UUID and a prefix.
 const MAX_ID_BYTES: usize = 128;
+/// How much of a type that is none is shown: enough to know it again, whatever was sent.
+const MAX_TYPE_CHARS: usize = 64;
 
 /// From the client. It may bear an `id`, a number or a string of at most 128 bytes, which its answer repeats.
 #[derive(Debug, schemars::JsonSchema)]
@@ -88,7 +90,10 @@ fn frame(kind: &str, text: &[u8]) -> Result<ClientFrame, Problem> {
         "ack" => parse_body(text).map(ClientFrame::Ack),
         "read" => parse_body(text).map(ClientFrame::Read),
         "ping" => Ok(ClientFrame::Ping),
-        other => Err(Problem::malformed(format!("no message has the type {other:?}"))),
+        other => {
+            let shown: String = other.chars().take(MAX_TYPE_CHARS).collect();
+            Err(Problem::malformed(format!("no message has the type {shown:?}")))
+        }
     }
 }
 

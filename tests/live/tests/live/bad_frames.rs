@@ -73,6 +73,28 @@ async fn what_can_not_be_read_is_answered_and_the_connection_stays() {
     still_answers(&mut wire).await;
 }
 
+/// What is shown of what was sent is enough to know it again, and no more.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_does_not_repeat_what_was_sent() {
+    const ANSWER_BYTES_MAX: usize = 4_000;
+    let server = Server::fresh().await;
+    let (mut wire, _) = connected(&server, 8, "phone").await;
+    for text in ["x", "\u{1}", "€"] {
+        let long = text.repeat(60_000 / text.len().max(6));
+        for request in [
+            json!({"type": long, "id": 1}),
+            json!({"type": "ack", "id": 1, "conversation_id": "c", "messages": long}),
+            json!({"type": "read", "id": 1, "conversation_id": long, "up_to_seq": "1"}),
+            json!({"type": "read", "id": 1, "conversation_id": "c", "up_to_seq": long}),
+        ] {
+            let answer = wire.ask(&request).await;
+            assert_eq!((&answer["type"], &answer["status"]), (&json!("error"), &json!(422)), "{answer}");
+            let bytes = answer.to_string().len();
+            assert!(bytes <= ANSWER_BYTES_MAX, "{bytes} bytes: {answer}");
+        }
+    }
+}
+
 /// What breaks the protocol ends the connection that it came on, and no other.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_websocket_ends_its_connection() {
