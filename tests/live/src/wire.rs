@@ -7,8 +7,9 @@ use std::time::Duration;
 use tokio::net::{TcpSocket, TcpStream};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::{HeaderName, HeaderValue};
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message};
-use tokio_tungstenite::{WebSocketStream, client_async};
+use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 /// Longest wait for what should take milliseconds.
 const HEARD_WITHIN: Duration = Duration::from_secs(30);
@@ -59,11 +60,17 @@ impl Wire {
     /// # Errors
     /// [`Refused`].
     pub async fn with_headers(to: SocketAddr, headers: &[(&str, &str)]) -> Result<Self, Refused> {
-        let connecting = TcpStream::connect(to);
-        let stream = tokio::time::timeout(CONNECTED_WITHIN, connecting).await;
-        let stream = stream.map_err(|_| Refused::NoAnswer("no connection in time".to_owned()))?;
-        let stream = stream.map_err(|error| Refused::NoAnswer(error.to_string()))?;
-        Self::over(stream, headers).await
+        Self::over(connect(to).await?, headers, WebSocketConfig::default()).await
+    }
+
+    /// That takes no frame of more than so many bytes, and messages of any length.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub async fn with_small_frames(to: SocketAddr, token: &str, bytes: usize) -> Result<Self, Refused> {
+        let bearer = format!("Bearer {token}");
+        let config = WebSocketConfig::default().max_frame_size(Some(bytes));
+        Self::over(connect(to).await?, &[("authorization", &bearer)], config).await
     }
 
     /// Whose buffer in the kernel takes this many bytes, as far as the kernel allows.
@@ -75,10 +82,14 @@ impl Wire {
         socket.set_recv_buffer_size(bytes).expect("its buffer can be set");
         let stream = socket.connect(to).await.map_err(|error| Refused::NoAnswer(error.to_string()))?;
         let bearer = format!("Bearer {token}");
-        Self::over(stream, &[("authorization", &bearer)]).await
+        Self::over(stream, &[("authorization", &bearer)], WebSocketConfig::default()).await
     }
 
-    async fn over(stream: TcpStream, headers: &[(&str, &str)]) -> Result<Self, Refused> {
+    async fn over(
+        stream: TcpStream,
+        headers: &[(&str, &str)],
+        config: WebSocketConfig,
+    ) -> Result<Self, Refused> {
         stream.set_nodelay(true).expect("the socket is open");
         let to = stream.peer_addr().map_err(|error| Refused::NoAnswer(error.to_string()))?;
         let mut request = format!("ws://{to}/v1/ws").into_client_request().expect("an address");
@@ -86,7 +97,8 @@ impl Wire {
             let name: HeaderName = name.parse().expect("a header's name");
             request.headers_mut().insert(name, HeaderValue::from_str(value).expect("a header's value"));
         }
-        match tokio::time::timeout(CONNECTED_WITHIN, client_async(request, stream)).await {
+        let shaking_hands = client_async_with_config(request, stream, Some(config));
+        match tokio::time::timeout(CONNECTED_WITHIN, shaking_hands).await {
             Ok(Ok((stream, answer))) => {
                 let subprotocol = answer.headers().get("sec-websocket-protocol");
                 let subprotocol = subprotocol.and_then(|value| value.to_str().ok()).map(str::to_owned);
@@ -196,4 +208,10 @@ impl Wire {
             }
         }
     }
+}
+
+async fn connect(to: SocketAddr) -> Result<TcpStream, Refused> {
+    let stream = tokio::time::timeout(CONNECTED_WITHIN, TcpStream::connect(to)).await;
+    let stream = stream.map_err(|_| Refused::NoAnswer("no connection in time".to_owned()))?;
+    stream.map_err(|error| Refused::NoAnswer(error.to_string()))
 }

@@ -1,4 +1,8 @@
-use axum::extract::ws::CloseFrame;
+use super::limits::CLOSE_LIMIT;
+use super::upgrade::Socket;
+use futures::{SinkExt, StreamExt};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
 /// Why a connection is closed by the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +59,15 @@ impl Close {
         }
     }
 
-    pub fn frame(self) -> CloseFrame {
-        CloseFrame { code: self.code(), reason: self.words().into() }
+    /// Says why, and waits for the client to take it: what is unread when a socket is closed destroys what is on its
+    /// way.
+    pub async fn tell(self, socket: &mut Socket) {
+        let close = CloseFrame { code: self.code().into(), reason: self.words().into() };
+        let farewell = async {
+            if socket.send(Message::Close(Some(close))).await.is_ok() {
+                while let Some(Ok(_)) = socket.next().await {}
+            }
+        };
+        let _ = tokio::time::timeout(CLOSE_LIMIT, farewell).await;
     }
 }

@@ -8,11 +8,12 @@ use super::limits::{
     CLOSE_LIMIT, CONNECTION_LIMIT, HELLO_LIMIT, LARGE_EVERY, MESSAGE_BYTES_MAX, PING_EVERY, REQUESTS_AT_ONCE,
     REREAD_EVERY, RESTART_SPREAD_MS, RETRY_AFTER, SEND_LIMIT, SILENCE_LIMIT,
 };
+use super::pieces::pieces;
 use super::sockets::Sockets;
-use axum::extract::ws::{Message, WebSocket};
+use super::upgrade::Socket;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
-use futures::{FutureExt, StreamExt};
+use futures::{FutureExt, SinkExt, StreamExt};
 use rand::Rng;
 use readmark_domain::hot::SyncToken;
 use readmark_http::{Problem, Session};
@@ -20,6 +21,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
+use tokio_tungstenite::tungstenite::{Error, Message};
 
 /// How a connection ends.
 enum End {
@@ -36,7 +38,7 @@ type Answered = (Value, Result<Accepted, Problem>);
 pub(super) struct Connection {
     sockets: Arc<Sockets>,
     session: Session,
-    socket: WebSocket,
+    socket: Socket,
     requests: FuturesUnordered<BoxFuture<'static, Answered>>,
     /// What the client has: nothing before its hello, then nothing until its first snapshot.
     token: Option<SyncToken>,
@@ -51,7 +53,7 @@ pub(super) struct Connection {
 }
 
 enum Event {
-    Heard(Option<Result<Message, axum::Error>>),
+    Heard(Option<Result<Message, Error>>),
     Answered(Answered),
     Woken,
     Due,
@@ -59,7 +61,7 @@ enum Event {
 }
 
 impl Connection {
-    pub fn new(sockets: Arc<Sockets>, session: Session, socket: WebSocket) -> Self {
+    pub fn new(sockets: Arc<Sockets>, session: Session, socket: Socket) -> Self {
         let now = Instant::now();
         let left = session.expires_at.get().saturating_sub(sockets.now().get());
         let left = Duration::from_millis(left).min(CONNECTION_LIMIT);
@@ -101,7 +103,7 @@ impl Connection {
             Some(answered) = self.requests.next() => Event::Answered(answered),
             () = seat.woken(), if self.has_said_hello => Event::Woken,
             () = tokio::time::sleep_until(due) => Event::Due,
-            heard = self.socket.recv(), if self.requests.len() < REQUESTS_AT_ONCE => Event::Heard(heard),
+            heard = self.socket.next(), if self.requests.len() < REQUESTS_AT_ONCE => Event::Heard(heard),
         }
     }
 
@@ -133,7 +135,7 @@ impl Connection {
         }
         if now >= self.ping_at {
             self.ping_at = now + PING_EVERY;
-            self.send_message(Message::Ping(Vec::new().into())).await?;
+            self.send_messages([Message::Ping(Vec::new().into())]).await?;
         }
         if self.has_said_hello && now >= self.read_at {
             self.follow().await?;
@@ -141,7 +143,7 @@ impl Connection {
         Ok(())
     }
 
-    async fn hear(&mut self, heard: Option<Result<Message, axum::Error>>) -> Result<(), End> {
+    async fn hear(&mut self, heard: Option<Result<Message, Error>>) -> Result<(), End> {
         let message = match heard {
             Some(Ok(message)) => message,
             // Far too large, no WebSocket any more, or the network.
@@ -155,7 +157,7 @@ impl Connection {
                 let problem = Problem::malformed("messages are JSON text");
                 self.answer((Value::Null, Err(problem))).await
             }
-            Message::Ping(_) | Message::Pong(_) => Ok(()),
+            Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => Ok(()),
             Message::Close(_) => Err(End::Left),
         }
     }
@@ -267,7 +269,7 @@ impl Connection {
 
     async fn send(&mut self, frame: &ServerFrame) -> Result<(), End> {
         match serde_json::to_string(frame) {
-            Ok(text) => self.send_message(Message::Text(text.into())).await,
+            Ok(text) => self.send_messages(pieces(text)).await,
             Err(error) => {
                 tracing::error!(%error, "a message can't be written");
                 Err(End::Close(Close::Restart))
@@ -275,8 +277,15 @@ impl Connection {
         }
     }
 
-    async fn send_message(&mut self, message: Message) -> Result<(), End> {
-        match tokio::time::timeout(SEND_LIMIT, self.socket.send(message)).await {
+    /// Sends these within the time for one.
+    async fn send_messages(&mut self, messages: impl IntoIterator<Item = Message>) -> Result<(), End> {
+        let sending = async {
+            for message in messages {
+                self.socket.send(message).await?;
+            }
+            Ok::<(), Error>(())
+        };
+        match tokio::time::timeout(SEND_LIMIT, sending).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(End::Gone),
             Err(_) => {
@@ -286,23 +295,16 @@ impl Connection {
         }
     }
 
-    /// Says why, and waits for the client to take it: what is unread when a socket is closed destroys what is
-    /// on its way.
     async fn close(mut self, close: Close) {
         if close == Close::Restart {
             self.finish_requests().await;
         }
-        let farewell = async {
-            if self.socket.send(Message::Close(Some(close.frame()))).await.is_ok() {
-                while let Some(Ok(_)) = self.socket.recv().await {}
-            }
-        };
-        let _ = tokio::time::timeout(CLOSE_LIMIT, farewell).await;
+        close.tell(&mut self.socket).await;
     }
 
     /// The library has the answer to a close ready, and sends it when it is asked for more.
     async fn answer_close(mut self) {
-        let _ = tokio::time::timeout(CLOSE_LIMIT, self.socket.recv()).await;
+        let _ = tokio::time::timeout(CLOSE_LIMIT, self.socket.next()).await;
     }
 
     async fn finish_requests(&mut self) {

@@ -30,9 +30,11 @@ pub(super) const MESSAGE_BYTES_MAX: usize = 64 * 1024;
 /// Longest message that is read at all, so that the client of one that is a bit too long can be told so. A longer one
 /// breaks the connection off.
 pub(super) const READ_BYTES_MAX: usize = 2 * MESSAGE_BYTES_MAX;
+/// Bytes of a frame to the client: within 64 KiB with its header, which has 4 bytes. A longer message goes in several.
+pub(super) const FRAME_BYTES_MAX: usize = 64 * 1024 - 4;
 /// What is read from the network at once: most of a connection's memory while it is idle.
 pub(super) const READ_BUFFER_BYTES: usize = 4 * 1024;
-/// Bytes of entries in one message, less its frame of JSON.
+/// Bytes of entries in one message, less its frame of JSON: one frame bears it.
 pub(super) const ENTRIES_BYTES_MAX: usize = 60 * 1024;
 /// Entries asked for at once.
 pub(super) const ENTRIES_AT_ONCE: usize = 256;

@@ -10,8 +10,10 @@ mod frame;
 mod hub;
 mod limits;
 mod metrics;
+mod pieces;
 mod schema;
 mod sockets;
+mod upgrade;
 
 pub use metrics::LiveMetrics;
 pub use schema::{client_frame_schema, close_codes, server_frame_schema};

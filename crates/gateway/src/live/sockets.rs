@@ -1,12 +1,11 @@
 use super::close::Close;
 use super::connection::Connection;
 use super::hub::Hub;
-use super::limits::{CLOSE_LIMIT, READ_BUFFER_BYTES, READ_BYTES_MAX};
 use super::metrics::LiveMetrics;
+use super::upgrade::{Socket, Upgrade};
 use crate::settings::GatewaySettings;
 use crate::state::Gateway;
 use axum::extract::State;
-use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 use readmark_domain::time::TimeMs;
 use readmark_hot::HotState;
@@ -16,9 +15,6 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-
-/// The subprotocol that is spoken.
-const SUBPROTOCOL: &str = "readmark.v1";
 
 /// The connections of this process.
 pub struct Sockets {
@@ -58,14 +54,11 @@ impl Sockets {
         self.gateway.ports.clock.now()
     }
 
-    async fn serve(self: Arc<Self>, session: Session, mut socket: WebSocket, _room: OwnedSemaphorePermit) {
+    async fn serve(self: Arc<Self>, session: Session, mut socket: Socket, _room: OwnedSemaphorePermit) {
         self.metrics.connections.inc();
         match self.hub.take_seat(session.user.uid).await {
             Some(seat) => Connection::new(self.clone(), session, socket).serve(&seat).await,
-            None => {
-                let farewell = socket.send(Message::Close(Some(Close::TooManyConnections.frame())));
-                let _ = tokio::time::timeout(CLOSE_LIMIT, farewell).await;
-            }
+            None => Close::TooManyConnections.tell(&mut socket).await,
         }
         self.metrics.connections.dec();
     }
@@ -86,25 +79,16 @@ impl Sockets {
 pub(super) async fn get_ws(
     session: Session,
     State(sockets): State<Arc<Sockets>>,
-    upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
+    upgrade: Upgrade,
 ) -> Result<Response, Problem> {
-    let upgrade =
-        upgrade.map_err(|rejection| Problem::malformed(format!("this is no WebSocket: {rejection}")))?;
     if sockets.stop.is_cancelled() {
         return Err(Problem::new(Kind::Unavailable, "this process stops"));
     }
     let Ok(room) = sockets.room.clone().try_acquire_owned() else {
         return Err(Problem::new(Kind::Overloaded, "too many connections"));
     };
-    let upgrade = upgrade
-        .protocols([SUBPROTOCOL])
-        .read_buffer_size(READ_BUFFER_BYTES)
-        // Every message is written at once, so none waits.
-        .write_buffer_size(0)
-        .max_message_size(READ_BYTES_MAX)
-        .max_frame_size(READ_BYTES_MAX);
     let open = sockets.open.token();
-    Ok(upgrade.on_upgrade(async move |socket| {
+    Ok(upgrade.answer(async move |socket| {
         sockets.serve(session, socket, room).await;
         drop(open);
     }))

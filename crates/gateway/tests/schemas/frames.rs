@@ -46,7 +46,8 @@ pub fn schema() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Frames of GET /v1/ws, version 1",
-        "description": "JSON text, at most 64 KiB each; a snapshot is as long as its conversations make it.",
+        "description": "JSON text, at most 64 KiB each; a snapshot is as long as its conversations make it, in several \
+                        WebSocket frames of at most 64 KiB.",
         "oneOf": [{"$ref": "#/$defs/client"}, {"$ref": "#/$defs/server"}],
         "$defs": definitions,
     })

@@ -21,6 +21,11 @@ const CONVERSATIONS: u64 = 500;
 /// What such a device has room for, in bytes.
 const SMALL_BUFFER: u32 = 4_096;
 
+/// A close as it is on its way.
+fn close_frame(code: u16, words: &str) -> Vec<u8> {
+    [&[0x88, 2 + words.len() as u8][..], &code.to_be_bytes(), words.as_bytes()].concat()
+}
+
 async fn no_hello(server: &Server) {
     let mut wire = phone(server, 8).await;
     let began = Instant::now();
@@ -54,6 +59,12 @@ async fn too_many_of_one_user(server: &Server) {
     }
     let mut one_more = device(server, 9, "one-more").await;
     assert_eq!(one_more.end().await, Heard::Closed(4003));
+    // Who says hello at once, as clients do, is told so too: the connection is not reset because of what came.
+    let mut one_more = device(server, 9, "one-more").await;
+    one_more.hello(None).await;
+    let mut came = Vec::new();
+    one_more.socket().read_to_end(&mut came).await.expect("it is closed in good order");
+    assert_eq!(came, close_frame(4003, "too many connections"));
     let (mut other, _) = connected(server, 7, "phone").await;
     other.say(&json!({"type": "ping"})).await;
     assert_eq!(other.frame_of("pong").await, json!({"type": "pong"}), "it is the user's own limit");
@@ -82,9 +93,12 @@ async fn says_nothing(server: &Server) {
     let read = wire.socket().read_to_end(&mut came);
     let ended = tokio::time::timeout(SILENCE_LIMIT + LATER, read).await;
     ended.expect("the connection ends").expect("it is closed in good order");
-    let (ping, words) = ([0x89, 0], b"nothing heard");
-    let close = [&[0x88, 2 + words.len() as u8][..], &1001_u16.to_be_bytes(), words].concat();
-    assert_eq!(came, [&ping[..], &ping, &close].concat(), "pinged after 30 s and 60 s, given up after 75 s");
+    let ping = [0x89, 0];
+    assert_eq!(
+        came,
+        [&ping[..], &ping, &close_frame(1001, "nothing heard")].concat(),
+        "pinged after 30 s and 60 s, given up after 75 s"
+    );
 }
 
 /// It answers pings and says nothing else.

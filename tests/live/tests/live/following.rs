@@ -50,6 +50,7 @@ async fn a_device_begins_with_a_snapshot_and_goes_on_where_it_stood() {
     // What came meanwhile follows, without gaps; a token of one face serves on the other.
     sent(&server, "c", 7, [4]).await;
     sent(&server, "c", 7, [5]).await;
+    is_shown(&server, 8, "c", 5).await;
     let mut wire = phone(&server, 8).await;
     wire.hello(Some(&token)).await;
     let ready = wire.frame().await;
@@ -177,8 +178,8 @@ async fn a_lively_conversation_is_told_whole_to_who_connects_in_the_middle() {
     tokio::join!(sending, following);
 }
 
-/// Longest message of the server, but for a snapshot.
-const MESSAGE_BYTES_MAX: usize = 64 * 1024;
+/// Longest frame of the server, and its longest message but for a snapshot.
+const FRAME_BYTES_MAX: usize = 64 * 1024;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_of_many_conversations_is_told_in_messages_of_bounded_size() {
@@ -191,15 +192,14 @@ async fn a_user_of_many_conversations_is_told_in_messages_of_bounded_size() {
         server.as_service().events(&ids.iter().map(join).collect::<Vec<_>>()).await;
     }
     is_shown(&server, 8, ids.last().unwrap(), 0).await;
-    let (mut wire, snapshot) = connected(&server, 8, "phone").await;
-    assert!(snapshot.to_string().len() > MESSAGE_BYTES_MAX, "a snapshot is one message");
+    let (mut wire, _) = connected(&server, 8, "phone").await;
     let messages: Vec<Value> = ids.iter().map(|id| readmark_test_live::message(id, 7, 1)).collect();
     server.as_service().events(&messages).await;
     let mut left: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
     let mut total = 0;
     while !left.is_empty() {
         let frame = wire.frame_of("entries").await;
-        assert!(frame.to_string().len() <= MESSAGE_BYTES_MAX, "{frame}");
+        assert!(frame.to_string().len() <= FRAME_BYTES_MAX, "{frame}");
         for entry in frame["entries"].as_array().unwrap() {
             if entry["unread"] == "1" {
                 left.remove(entry["conversation_id"].as_str().unwrap());
@@ -208,4 +208,16 @@ async fn a_user_of_many_conversations_is_told_in_messages_of_bounded_size() {
         }
     }
     assert_eq!(total, CONVERSATIONS);
+    // A snapshot is one message all the same, in several frames.
+    let token = token::user(&server.secret(), 8, "desk");
+    let to = server.listen().unwrap();
+    let mut wire = Wire::with_small_frames(to, &token, FRAME_BYTES_MAX).await.ok().unwrap();
+    wire.hello(None).await;
+    let snapshot = wire.frame().await;
+    assert!(snapshot.to_string().len() > FRAME_BYTES_MAX);
+    let told = snapshot["snapshot"]["conversations"].as_array().unwrap();
+    assert_eq!(told.len(), CONVERSATIONS);
+    assert!(told.iter().all(|row| row["unread"] == "1"));
+    wire.say(&json!({"type": "ping"})).await;
+    assert_eq!(wire.frame_of("pong").await, json!({"type": "pong"}));
 }
