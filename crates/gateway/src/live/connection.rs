@@ -42,6 +42,8 @@ pub(super) struct Connection {
     requests: FuturesUnordered<BoxFuture<'static, Answered>>,
     /// What the client has: nothing before its hello, then nothing until its first snapshot.
     token: Option<SyncToken>,
+    /// The answer to a hello with a token, until the stream could be read for the first time.
+    owes_ready: bool,
     has_said_hello: bool,
     has_large: bool,
     expires_at: Instant,
@@ -71,6 +73,7 @@ impl Connection {
             socket,
             requests: FuturesUnordered::new(),
             token: None,
+            owes_ready: false,
             has_said_hello: false,
             has_large: false,
             expires_at: now + left,
@@ -195,8 +198,9 @@ impl Connection {
     /// The first hello says where to go on; any further one is a client that wants to begin anew.
     async fn greet(&mut self, token: Option<SyncToken>) -> Result<(), End> {
         self.has_said_hello = true;
+        self.owes_ready = token.is_some();
         self.token = token;
-        self.follow_from_hello().await
+        self.follow().await
     }
 
     async fn answer(&mut self, (id, result): Answered) -> Result<(), End> {
@@ -207,21 +211,7 @@ impl Connection {
         self.send(&frame).await
     }
 
-    async fn follow_from_hello(&mut self) -> Result<(), End> {
-        if let Some(token) = self.token.clone() {
-            match self.read().await {
-                Some(Followed::Snapshot(snapshot)) => return self.send_snapshot(snapshot).await,
-                Some(Followed::Batches(batches)) => {
-                    self.send(&ServerFrame::Ready { token }).await?;
-                    return self.send_batches(batches).await;
-                }
-                None => return Ok(()),
-            }
-        }
-        self.follow().await
-    }
-
-    /// Sends what has come since the client's token.
+    /// Sends what has come since the client's token, and first that the token was a good one.
     async fn follow(&mut self) -> Result<(), End> {
         match self.read().await {
             Some(Followed::Snapshot(snapshot)) => self.send_snapshot(snapshot).await,
@@ -255,11 +245,16 @@ impl Connection {
 
     async fn send_snapshot(&mut self, snapshot: Box<super::follow::Whole>) -> Result<(), End> {
         let super::follow::Whole { snapshot, token } = *snapshot;
+        self.owes_ready = false;
         self.token = Some(token.clone());
         self.send(&ServerFrame::Snapshot { snapshot, token }).await
     }
 
     async fn send_batches(&mut self, batches: Vec<super::follow::Batch>) -> Result<(), End> {
+        if let Some(token) = self.token.clone().filter(|_| self.owes_ready) {
+            self.owes_ready = false;
+            self.send(&ServerFrame::Ready { token }).await?;
+        }
         for super::follow::Batch { entries, token } in batches {
             self.token = Some(token.clone());
             self.send(&ServerFrame::Entries { entries, token }).await?;

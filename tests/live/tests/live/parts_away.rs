@@ -7,6 +7,7 @@ use readmark_test_harness::{
 use readmark_test_live::life::shows;
 use readmark_test_live::{Heard, Phone, Wire, World, joined, message};
 use serde_json::{Value, json};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -249,6 +250,25 @@ async fn without_kafka(stage: &mut Stage) {
     stage.socket_stays().await;
 }
 
+/// A device that says hello while neither the hot state nor the store answers is greeted when one of them does.
+async fn goes_on_once_it_can(stage: &Stage, token: &str) {
+    let bearer = token::user(&stage.server.secret(), IDLE, "patient");
+    let mut wire = Wire::open(stage.server.listen().unwrap(), &bearer).await.ok().unwrap();
+    // Stopped, not killed: Redis keeps what it has, and the token stays good.
+    stage.part(|services| signal("-STOP", services.pid(Part::Redis))).await;
+    wire.hello(Some(token)).await;
+    wire.say(&json!({"type": "ping"})).await;
+    let first = wire.frame().await;
+    stage.part(|services| signal("-CONT", services.pid(Part::Redis))).await;
+    assert_eq!(first, json!({"type": "pong"}), "nothing can be said yet");
+    assert_eq!(wire.frame().await, json!({"type": "ready", "token": token}));
+}
+
+fn signal(name: &str, pid: u32) {
+    let sent = Command::new("kill").args([name, &pid.to_string()]).status().expect("kill can be run");
+    assert!(sent.success(), "kill {name} {pid}");
+}
+
 async fn without_cassandra(stage: &mut Stage) {
     stage.goes_away(Part::Cassandra, "store").await;
     stage.socket_stays().await;
@@ -265,7 +285,9 @@ async fn without_cassandra(stage: &mut Stage) {
     let token = token::user(&stage.server.secret(), IDLE, "new");
     let mut wire = Wire::open(stage.server.listen().unwrap(), &token).await.ok().unwrap();
     wire.hello(None).await;
-    assert_eq!(wire.frame().await["snapshot"]["total"], stage.head.to_string().as_str());
+    let snapshot = wire.frame().await;
+    assert_eq!(snapshot["snapshot"]["total"], stage.head.to_string().as_str());
+    goes_on_once_it_can(stage, snapshot["token"].as_str().unwrap()).await;
     // Whether somebody may read is in the store: an ack is accepted, or refused for now, and never for good.
     let acks = json!({"conversation_id": ID, "messages": [{"seq": "1"}]});
     for uid in [READER, 99] {
