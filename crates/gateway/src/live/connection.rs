@@ -167,7 +167,7 @@ impl Connection {
 
     async fn obey(&mut self, request: Request) -> Result<(), End> {
         let Request { id, frame } = request;
-        let frame = match frame.and_then(|frame| self.session.allowance.take().map(|()| frame)) {
+        let frame = match frame.and_then(|frame| self.allow(frame)) {
             Ok(frame) => frame,
             Err(problem) => return self.answer((id, Err(problem))).await,
         };
@@ -193,6 +193,21 @@ impl Connection {
                 Ok(())
             }
         }
+    }
+
+    /// Requests take from what the user may ask for. The first hello does not, since the call that opened the
+    /// connection has: a device must not be kept waiting for its greeting by what the user's others do. Nor does a
+    /// ping, which costs no more than a message that can't be read.
+    fn allow(&self, frame: ClientFrame) -> Result<ClientFrame, Problem> {
+        let is_free = match frame {
+            ClientFrame::Hello(_) => !self.has_said_hello,
+            ClientFrame::Ping => true,
+            ClientFrame::Ack(_) | ClientFrame::Read(_) => false,
+        };
+        if !is_free {
+            self.session.allowance.take()?;
+        }
+        Ok(frame)
     }
 
     /// The first hello says where to go on; any further one is a client that wants to begin anew.

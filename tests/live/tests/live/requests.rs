@@ -1,6 +1,6 @@
 //! Acks, marks and pings over a connection, and their answers.
 
-use crate::common::{connected, group, phone};
+use crate::common::{connected, device, group, phone};
 use readmark_test_harness::{DEADLINE, Options, Server, now_ms, wait_until};
 use readmark_test_live::{joined, sent};
 use serde_json::{Value, json};
@@ -144,6 +144,7 @@ async fn a_user_in_a_hurry_is_told_when_to_come_back() {
     let server = Server::start(limits).await;
     group(&server).await;
     let (mut wire, _) = connected(&server, 8, "phone").await;
+    let mut late = device(&server, 8, "late").await;
     let mut refused = None;
     for id in 0..20 {
         let answer = wire.ask(&read(&json!(id), "c", "2")).await;
@@ -154,6 +155,18 @@ async fn a_user_in_a_hurry_is_told_when_to_come_back() {
     let refused = refused.expect("20 requests are more than 10");
     assert_eq!((&refused["status"], &refused["problem"]), (&json!(429), &json!("rate-limited")), "{refused}");
     assert!(refused["retry_after_s"].as_u64().is_some_and(|after_s| after_s >= 1), "{refused}");
+    // Another device is greeted all the same, and may say that it lives; to begin anew is a request.
+    late.hello(None).await;
+    assert_eq!(late.frame().await["type"], "snapshot");
+    for _ in 0..20 {
+        late.say(&json!({"type": "ping"})).await;
+        assert_eq!(late.frame().await, json!({"type": "pong"}));
+    }
+    for _ in 0..20 {
+        late.hello(None).await;
+    }
+    let refused = late.frame_of("error").await;
+    assert_eq!((&refused["status"], &refused["id"]), (&json!(429), &Value::Null), "{refused}");
     let (mut other, _) = connected(&server, 9, "phone").await;
     assert_eq!(other.ask(&read(&json!(1), "c", "2")).await["type"], "ok", "it is the user's own limit");
 }
