@@ -71,6 +71,7 @@ fn of_dead_letters() -> Value {
             header_name::SOURCE_OFFSET: number("Where it lay first."),
             header_name::ATTEMPTS: number("How often it was tried."),
             header_name::FIRST_FAILED_AT_MS: number("When it failed first, in milliseconds since 1970."),
+            header_name::CUT_FROM_BYTES: number("Of a letter that holds the beginning of its record only: how large key, payload and headers were."),
         },
         "required": [
             header_name::REASON,

@@ -5,11 +5,19 @@ use crate::ports::Ports;
 use crate::progress::Progress;
 use crate::retry::Retrier;
 use bytes::Bytes;
-use readmark_events::{DeadLetterHeaders, DecodeError, RedeliveryHeaders, Topic, original_headers};
+use readmark_events::{
+    DeadLetterHeaders, DecodeError, RedeliveryHeaders, Topic, header_name, original_headers,
+};
 use readmark_log::{LogError, NewRecord, Record};
 
 /// Longest detail kept in a header.
 const DETAIL_CHARS: usize = 512;
+/// What a letter keeps of a record's payload, key and headers. Others can write larger records than any log surely takes
+/// back with the headers of a letter added; nobody reads a fact of more than [`readmark_events::MAX_RECORD_BYTES`], and
+/// keys and headers of readmark's own records are a hundredth of this.
+const PAYLOAD_BYTES_KEPT: usize = 2 * readmark_events::MAX_RECORD_BYTES;
+const KEY_BYTES_KEPT: usize = 4_096;
+const HEADER_BYTES_KEPT: usize = 64 * 1024;
 
 /// Every word there is for why a record is a dead letter.
 pub const REASONS: [&str; 11] = [
@@ -165,11 +173,74 @@ impl DeadLetters {
             first_failed_at_ms: failure
                 .map_or_else(|| self.ports.clock.now().get(), |failure| failure.first_failed_at_ms),
         };
-        NewRecord {
-            topic: Topic::DeadLetters,
-            key: record.key.clone().unwrap_or_else(Bytes::new),
-            payload: record.payload.clone(),
-            headers: original_headers(&record.headers).into_iter().chain(headers.to_headers()).collect(),
+        let mut kept = kept(record);
+        kept.headers.extend(headers.to_headers());
+        kept
+    }
+}
+
+/// What a letter holds of the record: all of it, or of a large one its beginning.
+fn kept(record: &Record) -> NewRecord {
+    let beginning = |bytes: &Bytes, max: usize| bytes.slice(..bytes.len().min(max));
+    let key = record.key.clone().unwrap_or_default();
+    let original = original_headers(&record.headers);
+    let header_bytes = |(name, value): &(String, String)| name.len() + value.len();
+    let size = key.len() + record.payload.len() + original.iter().map(header_bytes).sum::<usize>();
+    let mut letter = NewRecord {
+        topic: Topic::DeadLetters,
+        key: beginning(&key, KEY_BYTES_KEPT),
+        payload: beginning(&record.payload, PAYLOAD_BYTES_KEPT),
+        headers: Vec::with_capacity(original.len() + 1),
+    };
+    let mut left = HEADER_BYTES_KEPT;
+    for header in original {
+        let Some(rest) = left.checked_sub(header_bytes(&header)) else { continue };
+        left = rest;
+        letter.headers.push(header);
+    }
+    let size_kept = letter.key.len() + letter.payload.len() + HEADER_BYTES_KEPT - left;
+    if size_kept < size {
+        letter.headers.push((header_name::CUT_FROM_BYTES.to_owned(), size.to_string()));
+    }
+    letter
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use readmark_domain::time::TimeMs;
+    use readmark_log::{Position, TopicPartition};
+
+    fn record(key: usize, payload: usize, headers: &[(&str, usize)]) -> Record {
+        let text = |bytes: usize| "x".repeat(bytes);
+        Record {
+            position: Position { partition: TopicPartition { topic: Topic::Acks, partition: 0 }, offset: 0 },
+            key: Some(text(key).into()),
+            payload: text(payload).into(),
+            headers: headers.iter().map(|(name, bytes)| ((*name).to_owned(), text(*bytes))).collect(),
+            appended_at: TimeMs::ZERO,
         }
+    }
+
+    #[test]
+    fn what_readmark_writes_is_kept_whole() {
+        let record = record(20, readmark_events::MAX_RECORD_BYTES + 1, &[("trace", 100)]);
+        let letter = kept(&record);
+        assert_eq!(Some(&letter.key), record.key.as_ref());
+        assert_eq!((&letter.payload, &letter.headers), (&record.payload, &record.headers));
+    }
+
+    #[test]
+    fn of_what_is_larger_the_beginning_is_kept() {
+        let large = record(1_000_000, 10_000_000, &[("a", 60_000), ("b", 60_000), ("c", 5)]);
+        let letter = kept(&large);
+        assert_eq!((letter.key.len(), letter.payload.len()), (KEY_BYTES_KEPT, PAYLOAD_BYTES_KEPT));
+        let names: Vec<&str> = letter.headers.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["a", "c", header_name::CUT_FROM_BYTES]);
+        assert_eq!(letter.headers[2].1, "11120008");
+        // Delivered again it is a letter once more, which says the same.
+        let again =
+            Record { key: Some(letter.key), payload: letter.payload, headers: letter.headers, ..large };
+        assert_eq!(kept(&again).headers, again.headers);
     }
 }

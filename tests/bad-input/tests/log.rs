@@ -2,11 +2,13 @@
 //! why and where it lay, holds the original bytes, and the partition goes on behind it.
 #![allow(clippy::expect_used, reason = "tests")]
 
-use readmark_test_harness::{DEADLINE, Server, TopicRecord, now_ms, wait_until};
+use readmark_test_harness::{DEADLINE, Options, Server, TopicRecord, now_ms, wait_until};
 use serde_json::{Value, json};
 
 /// Largest payload that is read.
 const MAX_RECORD: usize = 256 * 1024;
+/// What a letter keeps of a payload.
+const KEPT: usize = 512 * 1024;
 
 struct Bad {
     what: &'static str,
@@ -47,6 +49,7 @@ fn bad_records() -> Vec<Bad> {
         bad("nothing", "acks", "7", "", "malformed"),
         bad("truncated", "acks", "7", &good.as_bytes()[..good.len() / 2], "malformed"),
         bad("oversized", "acks", "7", oversized, "too-large"),
+        bad("as large as the log takes", "acks", "7", vec![b'x'; 980_000], "too-large"),
         bad("of another version", "acks", "7", receipts(&json!({"v": 99})), "unknown-version"),
         bad("of an unknown type", "acks", "7", receipts(&json!({"type": "applause"})), "unknown-kind"),
         bad("under another key", "acks", "8", good, "wrong-key"),
@@ -62,8 +65,7 @@ fn bad_records() -> Vec<Bad> {
     ]
 }
 
-async fn started() -> Server {
-    let server = Server::fresh().await;
+async fn started(server: Server) -> Server {
     let joined = |uid: u64| json!({"type": "member_joined", "conversation_id": "c", "uid": uid.to_string(), "at_seq": "0", "occurred_at": (now_ms() - 5).to_string()});
     server.as_service().events(&[joined(7), joined(8), sent(1)]).await;
     expect_counts(&server, 1, "0").await;
@@ -92,8 +94,19 @@ fn letter_of<'a>(dead: &'a [TopicRecord], topic: &str, record: &TopicRecord) -> 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_records_become_dead_letters_and_their_partitions_go_on() {
-    let server = started().await;
-    for record in bad_records() {
+    become_dead_letters(Server::fresh().await).await;
+}
+
+/// By any other client of Kafka.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_on_kafka_and_cassandra() {
+    become_dead_letters(Server::start(Options::full()).await).await;
+}
+
+async fn become_dead_letters(server: Server) {
+    let server = started(server).await;
+    let records = bad_records();
+    for record in &records {
         server.put_record(record.topic, record.key, &record.payload).await;
     }
     // What lies behind the bad records, in each of their partitions.
@@ -106,7 +119,7 @@ async fn bad_records_become_dead_letters_and_their_partitions_go_on() {
     for seq in 1..=3 {
         expect_counts(&server, seq, "1").await;
     }
-    for record in bad_records() {
+    for record in &records {
         let what = format!("{} in {}: {}", record.what, record.topic, record.reason);
         wait_until(DEADLINE, &what, || async {
             let dead = server.topic("dead-letters").await;
@@ -114,13 +127,25 @@ async fn bad_records_become_dead_letters_and_their_partitions_go_on() {
             let mut found = sources
                 .iter()
                 .filter(|source| source.key.as_deref() == Some(record.key))
+                .filter(|source| {
+                    source.payload_base64.is_some() || source.payload.as_bytes() == record.payload
+                })
                 .filter_map(|source| Some((source, letter_of(&dead, record.topic, source)?)))
                 .filter(|(_, letter)| letter.header("reason") == record.reason);
             let said = || dead.iter().map(|letter| (&letter.key, &letter.headers)).collect::<Vec<_>>();
             let (source, letter) = found.next().ok_or_else(|| format!("{:?}", said()))?;
             assert_eq!(letter.key, source.key, "{what}: the key is kept");
-            let same = (&letter.payload, &letter.payload_base64) == (&source.payload, &source.payload_base64);
-            assert!(same, "{what}: the bytes are kept");
+            if record.payload.len() > KEPT {
+                assert_eq!(letter.payload, source.payload[..KEPT], "{what}: the beginning is kept");
+                assert_eq!(
+                    letter.header("cut-from-bytes"),
+                    (record.payload.len() + record.key.len()).to_string()
+                );
+            } else {
+                let same =
+                    (&letter.payload, &letter.payload_base64) == (&source.payload, &source.payload_base64);
+                assert!(same, "{what}: the bytes are kept");
+            }
             for name in ["role", "detail", "attempts", "first-failed-at-ms"] {
                 assert!(!letter.header(name).is_empty(), "{what}: has a {name}: {:?}", letter.headers);
             }
@@ -135,7 +160,7 @@ async fn bad_records_become_dead_letters_and_their_partitions_go_on() {
 /// Records in the topics that only readmark writes: nobody in this program reads them back, so they do no harm.
 #[tokio::test(flavor = "multi_thread")]
 async fn garbage_in_readmarks_own_topics_does_no_harm() {
-    let server = started().await;
+    let server = started(Server::fresh().await).await;
     for topic in ["read-changed", "conversation-changed", "dead-letters"] {
         server.put_record(topic, "7", &[0xff; 64]).await;
     }

@@ -32,6 +32,8 @@ pub mod header_name {
     pub const ATTEMPTS: &str = "attempts";
     /// When it failed first, in milliseconds since 1970.
     pub const FIRST_FAILED_AT_MS: &str = "first-failed-at-ms";
+    /// Of a dead letter that holds the beginning of its record only: how large key, payload and headers were.
+    pub const CUT_FROM_BYTES: &str = "cut-from-bytes";
 
     /// Everything above that says something of a failure or a redelivery, and not of the record itself.
     pub(super) const OF_REPAIR: [&str; 9] = [
