@@ -4,6 +4,9 @@ use crate::dead_letter::REASONS;
 use prometheus::{IntCounterVec, IntGaugeVec, Opts, Registry};
 use readmark_domain::invariant::{self, Checked};
 
+/// Kinds of facts that lose against one of greater order: the labels of `readmark_stale_facts_total`.
+const STALE_KINDS: [&str; 3] = ["member_joined", "member_left", "conversation_closed"];
+
 /// Counters shared by the roles of a process.
 #[derive(Clone, Debug)]
 pub struct SharedMetrics {
@@ -51,6 +54,9 @@ impl SharedMetrics {
             )?,
         };
         // An alert on the first one needs a series that was 0 before.
+        for kind in STALE_KINDS {
+            metrics.stale_facts_total.with_label_values(&[kind]);
+        }
         for reason in REASONS {
             metrics.dead_letters_total.with_label_values(&[reason]);
         }

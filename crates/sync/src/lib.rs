@@ -18,6 +18,7 @@ mod metrics;
 mod pace;
 mod rebuild;
 mod settings;
+mod timed;
 mod user;
 mod whole;
 
@@ -28,4 +29,5 @@ pub use error::SyncError;
 pub use fill::{Filled, count_missing, fill};
 pub use live::{Followed, Live, News};
 pub use settings::LiveSettings;
+pub use timed::TimedHot;
 pub use whole::{whole_change, whole_of};

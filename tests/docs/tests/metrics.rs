@@ -114,6 +114,43 @@ fn the_page_misses_none_of_the_sources() {
     }
 }
 
+/// What others watch by name, from the first second on: none may be renamed, or wait for its first count.
+const PROMISED: [&str; 22] = [
+    "readmark_ack_to_push_seconds",
+    "readmark_ack_to_store_seconds",
+    "readmark_message_to_unread_seconds",
+    "readmark_receipts_total",
+    "readmark_flush_receipts_total",
+    "readmark_flush_statements_total",
+    "readmark_message_read_total",
+    "readmark_watermark_regress_total",
+    "readmark_stale_facts_total",
+    "readmark_windows_open",
+    "readmark_consumer_lag",
+    "readmark_dead_letters_total",
+    "readmark_dead_letters_buried",
+    "readmark_hot_users",
+    "readmark_hot_memory_bytes",
+    "readmark_hot_script_seconds",
+    "readmark_hot_rebuilds_total",
+    "readmark_websocket_connections",
+    "readmark_slow_clients_closed_total",
+    "readmark_http_requests_total",
+    "readmark_expansion_receipts_total",
+    "readmark_invariant_violations_total",
+];
+
+#[tokio::test]
+async fn what_is_promised_is_there_before_anything_happens() {
+    let server = Server::fresh().await;
+    wait_until(DEADLINE, "every metric that is promised", || async {
+        let served = served(&server.anonymous().get("/metrics").await.expect(200).text());
+        let missing: Vec<&&str> = PROMISED.iter().filter(|name| !served.contains_key(**name)).collect();
+        if missing.is_empty() { Ok(()) } else { Err(format!("missing: {missing:?}")) }
+    })
+    .await;
+}
+
 /// Alerts ask for metrics that exist.
 #[test]
 fn alerts_name_metrics_that_exist() {

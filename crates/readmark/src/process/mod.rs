@@ -17,6 +17,7 @@ use readmark_hot::HotState;
 use readmark_runtime::lag::watch_lag;
 use readmark_runtime::metrics::SharedMetrics;
 use readmark_runtime::telemetry;
+use readmark_sync::TimedHot;
 use servers::{Listeners, Servers};
 use socket::Socket;
 use std::sync::Arc;
@@ -89,6 +90,7 @@ async fn until_stopped(
     let registry = Registry::new();
     let shared = SharedMetrics::register(&registry).map_err(Failure::failed)?;
     let (stop_serving, stop_roles) = (CancellationToken::new(), CancellationToken::new());
+    let hot = hot.map(|hot| timed(hot, &registry)).transpose()?;
     let mut running =
         roles::start(chosen, &ports, hot.as_ref(), &config.rules(), &registry, &shared, &stop_roles)
             .map_err(Failure::failed)?;
@@ -138,6 +140,12 @@ async fn until_stopped(
         tracing::info!("readmark has stopped");
         Exit::Done
     })
+}
+
+/// With its calls timed.
+fn timed(hot: Arc<dyn HotState>, registry: &Registry) -> Result<Arc<dyn HotState>, Failure> {
+    let timed = TimedHot::new(hot, registry).map_err(Failure::failed)?;
+    Ok(Arc::new(timed))
 }
 
 type Joined = Result<Ended, JoinError>;
