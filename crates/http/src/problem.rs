@@ -173,6 +173,13 @@ impl Problem {
         Self::new(Kind::Malformed, detail)
     }
 
+    /// A malformed request, in this one field, parameter or part of the path.
+    pub fn malformed_field(field: &str, detail: impl Into<String>) -> Self {
+        let detail = detail.into();
+        let item = Item { index: None, field: Some(field.to_owned()), detail: detail.clone() };
+        Self::malformed(detail).with_items(vec![item])
+    }
+
     /// With the faults one by one; the first 100 are told.
     #[must_use]
     pub fn with_items(mut self, mut items: Vec<Item>) -> Self {

@@ -10,6 +10,6 @@ pub(crate) fn limit(asked: Option<usize>) -> Result<usize, Problem> {
     if (1..=MAX_LIMIT).contains(&limit) {
         Ok(limit)
     } else {
-        Err(Problem::malformed(format!("limit must be from 1 to {MAX_LIMIT}")))
+        Err(Problem::malformed_field("limit", format!("limit must be from 1 to {MAX_LIMIT}")))
     }
 }

@@ -372,3 +372,40 @@ async fn calls_are_for_their_scope() {
     assert_eq!(api.get(Token::User(8), "/v1/unread?uid=8").await.status, 200);
     refused_as_malformed("whose unread?", &api.get(Token::Service, "/v1/unread").await);
 }
+
+/// What a client must mend is named, wherever it stands.
+#[tokio::test(start_paused = true)]
+async fn every_fault_outside_of_a_list_is_named_too() {
+    let api = api().await;
+    let message = "/v1/conversations/c1/messages/1";
+    for (token, path, field) in [
+        (
+            Token::User(7),
+            format!("/v1/conversations/{}/messages/1/receipt", "c".repeat(65)),
+            "conversation_id",
+        ),
+        (Token::User(7), "/v1/conversations/c1/messages/x/receipt".to_owned(), "seq"),
+        (Token::User(7), "/v1/conversations/c1/messages/0/receipt".to_owned(), "seq"),
+        (Token::User(7), format!("{message}/readers?limit=0"), "limit"),
+        (Token::User(7), format!("{message}/readers?limit=many"), "limit"),
+        (Token::User(7), format!("{message}/readers?cursor=x"), "cursor"),
+        (Token::User(7), "/v1/sync?since=x".to_owned(), "since"),
+        (Token::User(7), "/v1/sync?limit=1001".to_owned(), "limit"),
+        (Token::Service, "/v1/unread".to_owned(), "uid"),
+        (Token::Service, "/v1/unread?uid=x".to_owned(), "uid"),
+        (Token::User(7), "/v1/unread?all=x".to_owned(), "all"),
+    ] {
+        let answer = api.get(token, &path).await;
+        refused_as_malformed(&path, &answer);
+        assert_eq!(answer.json()["items"][0]["field"], field, "{path}: {}", answer.text);
+    }
+    for (token, path, body, field) in [
+        (Token::Service, "/v1/events", json!({"events": []}), "events"),
+        (Token::User(8), "/v1/acks", json!({"conversation_id": "c1", "messages": []}), "messages"),
+        (Token::User(8), "/v1/receipts/query", json!({"messages": vec![json!({}); 201]}), "messages"),
+    ] {
+        let answer = api.post(token, path, &body).await;
+        refused_as_malformed(path, &answer);
+        assert_eq!(answer.json()["items"][0]["field"], field, "{path}: {}", answer.text);
+    }
+}

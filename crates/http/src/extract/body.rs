@@ -103,7 +103,7 @@ pub fn parse_items<T>(
 ) -> Result<Vec<T>, Problem> {
     if raw.is_empty() || raw.len() > max {
         let detail = format!("{field} must have 1 to {max} elements, it has {}", raw.len());
-        return Err(Problem::malformed(detail));
+        return Err(Problem::malformed_field(field, detail));
     }
     let mut parsed = Vec::with_capacity(raw.len());
     let mut faults = Vec::new();

@@ -41,7 +41,9 @@ impl PageParams {
     /// The uid after which the page begins.
     fn after(&self) -> Result<Option<Uid>, Problem> {
         let parse = |cursor: &String| {
-            cursor.parse().map_err(|_| Problem::malformed("cursor is none that was given out"))
+            cursor
+                .parse()
+                .map_err(|_| Problem::malformed_field("cursor", "cursor is none that was given out"))
         };
         self.cursor.as_ref().map(parse).transpose()
     }

@@ -45,8 +45,9 @@ openapi_schemas!(SyncAnswer);
 
 impl SyncParams {
     fn since(&self) -> Result<Option<SyncToken>, Problem> {
-        let parse =
-            |text: &String| text.parse().map_err(|error| Problem::malformed(format!("since: {error}")));
+        let parse = |text: &String| {
+            text.parse().map_err(|error| Problem::malformed_field("since", format!("since: {error}")))
+        };
         self.since.as_ref().map(parse).transpose()
     }
 }
