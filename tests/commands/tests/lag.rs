@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use readmark_test_commands::{Ended, NOBODY, PARTITIONS, Place, readmark};
-use readmark_test_harness::{DEADLINE, Server, now_ms, wait_until};
+use readmark_test_harness::{DEADLINE, DataDir, Options, Server, now_ms, wait_until};
 use serde_json::{Value, json};
 
 const LAG: [&str; 4] = ["inspect", "lag", "--format", "json"];
@@ -49,6 +49,19 @@ async fn of_a_running_server_and_of_its_files() {
     let ended = readmark(&LAG, &env, folder.path());
     assert!(ended.stderr.contains("source: the files in"), "{ended:?}");
     assert_eq!(lag(&ended, "catalog", "conversation-events", EMBEDDED_PARTITIONS), 0);
+}
+
+/// The address of a socket takes about 100 bytes.
+#[tokio::test]
+async fn of_a_directory_that_lies_deep() {
+    let folder = tempfile::tempdir().unwrap();
+    let deep = folder.path().join("d".repeat(150)).join("data");
+    std::fs::create_dir_all(deep.parent().unwrap()).unwrap();
+    let server = Server::start(Options { data_dir: DataDir::at(deep.clone()), ..Options::default() }).await;
+    let env = [("READMARK_DATA_DIR".to_owned(), deep.display().to_string())];
+    let ended = readmark(&LAG, &env, folder.path());
+    assert!(ended.stderr.contains("source: the readmark running on"), "{ended:?}");
+    server.terminate().await;
 }
 
 #[tokio::test]

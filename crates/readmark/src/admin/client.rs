@@ -1,4 +1,5 @@
 use super::lines::Line;
+use super::place::Place;
 use crate::exit::Failure;
 use crate::http_get::{Answer, http_get};
 use bytes::Bytes;
@@ -14,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Does a process serve on this socket?
 pub(crate) async fn is_served(socket: &Path) -> bool {
-    UnixStream::connect(socket).await.is_ok()
+    open(socket).await.is_ok()
 }
 
 /// Asks the running process.
@@ -25,9 +26,14 @@ pub(crate) async fn get(socket: &Path, path_and_query: &str) -> Result<Vec<u8>, 
 }
 
 async fn connect(socket: &Path) -> Result<UnixStream, Failure> {
-    UnixStream::connect(socket).await.map_err(|error| {
+    open(socket).await.map_err(|error| {
         Failure::failed(format!("the process behind {} does not answer: {error}", socket.display()))
     })
+}
+
+async fn open(socket: &Path) -> std::io::Result<UnixStream> {
+    let place = Place::of(socket)?;
+    UnixStream::connect(place.path()).await
 }
 
 /// Tells the running process something and gives its answer.

@@ -3,6 +3,7 @@
 mod client;
 mod inspect;
 mod lines;
+mod place;
 mod repair;
 mod server;
 mod state;

@@ -1,3 +1,4 @@
+use super::place::Place;
 use super::state::AdminState;
 use super::{inspect, repair, topics};
 use crate::command::dead_letters::ActRequest;
@@ -20,7 +21,8 @@ pub(crate) fn listen(path: &Path) -> Result<UnixListener, String> {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
         _ => {}
     }
-    let listener = UnixListener::bind(path).map_err(failed)?;
+    let place = Place::of(path).map_err(failed)?;
+    let listener = UnixListener::bind(place.path()).map_err(failed)?;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
     Ok(listener)
 }
