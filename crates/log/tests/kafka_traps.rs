@@ -11,6 +11,7 @@ mod cluster;
 
 use bytes::Bytes;
 use cluster::{Cluster, DEADLINE, create_all, delete_all};
+use readmark_domain::time::TimeMs;
 use readmark_events::Topic;
 use readmark_log::kafka::{KafkaLog, KafkaLogOptions};
 use readmark_log::{
@@ -357,4 +358,14 @@ async fn missing_topics_and_unknown_settings_are_refused() {
     let error = KafkaLog::open(unknown).await.unwrap_err();
     assert_eq!(error.kind, LogErrorKind::Refused, "{error}");
     assert!(error.to_string().contains("sasl.pasword"), "{error}");
+}
+
+/// Asked by time about a partition that is not there, the client leaves the time in the place of the offset.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_asked_is_never_taken_for_the_answer() {
+    let own = Own::open(|_| {}).await;
+    fill(&own.log, 3).await;
+    assert_eq!(own.log.offset_for_time(at(1), TimeMs::saturating(1)).await.unwrap(), 0);
+    let error = own.log.offset_for_time(at(7), TimeMs::saturating(1)).await.unwrap_err();
+    assert!(error.to_string().contains("/7"), "it names the partition: {error}");
 }
