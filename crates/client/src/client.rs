@@ -69,6 +69,12 @@ impl Client {
         Ok(Self { base: address.trim_end_matches('/').to_owned(), token, http })
     }
 
+    /// The same with another identity: a program that acts for many users has one pool of connections for all of them.
+    #[must_use]
+    pub fn with_token(&self, token: Token) -> Self {
+        Self { token, ..self.clone() }
+    }
+
     /// Where connections go.
     pub(crate) fn websocket_address(&self) -> String {
         format!("{}/v1/ws", self.base.replacen("http", "ws", 1))

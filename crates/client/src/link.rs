@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message as Frame};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
@@ -19,6 +20,8 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// The server pings every 30 s; after so long without any sign of life it is gone.
 const SILENCE_LIMIT: Duration = Duration::from_secs(75);
+/// Read at once: most frames are smaller, and a program may hold thousands of connections.
+const READ_BUFFER_BYTES: usize = 4 * 1024;
 
 /// What a call on a connection is named in errors.
 const CALL: &str = "GET /v1/ws";
@@ -92,7 +95,9 @@ impl Link {
             HeaderValue::from_str(&format!("Bearer {bearer}")).map_err(|error| wrong(error.to_string()))?;
         request.headers_mut().insert("authorization", bearer);
         request.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static("readmark.v1"));
-        let connecting = tokio_tungstenite::connect_async(request);
+        let config = WebSocketConfig::default().read_buffer_size(READ_BUFFER_BYTES);
+        // Frames are small and wait for nothing.
+        let connecting = tokio_tungstenite::connect_async_with_config(request, Some(config), true);
         let (stream, _) = match tokio::time::timeout(CONNECT_LIMIT, connecting).await {
             Ok(Ok(connected)) => connected,
             Ok(Err(Error::Http(answer))) => return Err(refused(answer.status().as_u16())),

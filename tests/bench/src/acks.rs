@@ -1,9 +1,11 @@
 //! Acks of the messages of a group, each timed from its call until the sender learns of it.
 
+use crate::device::Clients;
 use crate::group::{Group, SENDER};
 use crate::latencies::Latencies;
+use readmark_client::Acked;
+use readmark_domain::id::{ConversationId, Seq};
 use readmark_test_harness::Server;
-use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -52,7 +54,7 @@ impl AckTimes {
 
 /// Posts the acks of all readers of a group at an even rate, whether or not the answers come as fast.
 pub struct Poster {
-    server: Server,
+    clients: Clients,
     group: Group,
     times: AckTimes,
     tick: Interval,
@@ -65,7 +67,7 @@ impl Poster {
     pub fn new(server: &Server, group: &Group, acks_per_s: u64, times: &AckTimes) -> Self {
         let tick = tokio::time::interval(Duration::from_secs_f64(1.0 / acks_per_s as f64));
         Self {
-            server: server.clone(),
+            clients: Clients::new(server),
             group: group.clone(),
             times: times.clone(),
             tick,
@@ -75,15 +77,17 @@ impl Poster {
 
     /// Every reader acks this message.
     pub async fn message(&mut self, seq: u64) {
+        let id = ConversationId::new(&self.group.id).expect("an id");
+        let acked = [Acked { seq: Seq::new(seq).expect("a seq"), sender_uid: None }];
         for reader in (1..=self.group.members).filter(|uid| *uid != SENDER) {
             self.tick.tick().await;
-            let body = json!({"conversation_id": self.group.id, "messages": [{"seq": seq.to_string()}]});
-            let caller = self.server.as_user(reader, "phone");
+            let (client, id) = (self.clients.of(reader, "phone"), id.clone());
             let times = self.times.clone();
             self.posts.spawn(async move {
                 times.posted(seq);
-                let answered = caller.post("/v1/acks", &body).await;
-                assert_eq!(answered.status, 202, "{answered}");
+                let answered =
+                    client.acks(&id, &acked).await.unwrap_or_else(|e| panic!("user {reader}: {e}"));
+                assert_eq!(answered.accepted, 1, "user {reader}: {answered:?}");
             });
         }
     }

@@ -1,55 +1,64 @@
-//! A device on a WebSocket, as docs/clients.md describes it.
+//! Devices of a server's users: the Rust client, all on one pool of connections.
 
-use futures::{SinkExt, StreamExt};
-use readmark_test_harness::Server;
-use serde_json::Value;
-use tokio::net::TcpStream;
-use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
-use tokio_tungstenite::{WebSocketStream, client_async_with_config};
+use readmark_client::{Client, Event, FollowOptions, Session, Token};
+use readmark_domain::hot::Entry;
+use readmark_test_harness::{Server, token};
 
-/// What a device reads at once: thousands of them are held.
-const READ_BUFFER_BYTES: usize = 4 * 1024;
-
-/// A connection that has said hello.
-pub struct Device {
-    stream: WebSocketStream<TcpStream>,
+/// Clients of one server.
+#[derive(Clone)]
+pub struct Clients {
+    server: Server,
+    nobody: Client,
 }
 
-impl Device {
+impl Clients {
+    /// Of this server.
+    ///
+    /// # Panics
+    /// When it is down.
+    #[must_use]
+    pub fn new(server: &Server) -> Self {
+        let address = server.listen().expect("the server is up");
+        let nobody = Client::new(&format!("http://{address}"), Token::fixed("")).expect("an address");
+        Self { server: server.clone(), nobody }
+    }
+
+    /// One user's, on one device.
+    #[must_use]
+    pub fn of(&self, uid: u64, endpoint: &str) -> Client {
+        self.nobody.with_token(Token::fixed(token::user(&self.server.secret(), uid, endpoint)))
+    }
+
     /// Connects a user's device and waits for the picture of what is unread.
     ///
     /// # Panics
-    /// When it is refused.
-    pub async fn connect(server: &Server, uid: u64, endpoint: &str) -> Self {
-        let address = server.listen().expect("the server is up");
-        let request = server.websocket(address, uid, endpoint);
-        let tcp = TcpStream::connect(address).await.unwrap_or_else(|e| panic!("user {uid}: {e}"));
-        tcp.set_nodelay(true).expect("a socket takes options");
-        let config = WebSocketConfig::default().read_buffer_size(READ_BUFFER_BYTES);
-        let (stream, _) = client_async_with_config(request, tcp, Some(config))
-            .await
-            .unwrap_or_else(|e| panic!("user {uid}: {e}"));
-        let mut device = Self { stream };
-        let hello = r#"{"type":"hello","token":null}"#;
-        device.stream.send(Message::text(hello)).await.unwrap_or_else(|e| panic!("user {uid}: {e}"));
-        let first = device.next().await;
-        assert_eq!(first["type"], "snapshot", "user {uid}: {first}");
-        device
+    /// When the connection ends.
+    pub async fn connect(&self, uid: u64, endpoint: &str) -> Device {
+        let mut session = self.of(uid, endpoint).follow(FollowOptions::default());
+        loop {
+            match session.next().await {
+                Some(Event::Snapshot) => return Device(session),
+                Some(Event::Connected) => {}
+                end => panic!("user {uid}: {end:?}"),
+            }
+        }
     }
+}
 
-    /// The next frame; pings are answered meanwhile.
+/// A device that is followed.
+pub struct Device(Session);
+
+impl Device {
+    /// The next entry.
     ///
     /// # Panics
-    /// When the connection ends.
-    pub async fn next(&mut self) -> Value {
+    /// When the connection ends: it is made again by itself, and what was missed meanwhile would be measured as slow.
+    pub async fn next(&mut self) -> Entry {
         loop {
-            match self.stream.next().await {
-                Some(Ok(Message::Text(text))) => {
-                    return serde_json::from_str(text.as_str()).unwrap_or_else(|e| panic!("{e}: {text}"));
-                }
-                Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Binary(_) | Message::Frame(_))) => {}
-                end @ (Some(Ok(Message::Close(_)) | Err(_)) | None) => panic!("a connection ends: {end:?}"),
+            match self.0.next().await {
+                Some(Event::Entry(entry)) => return entry,
+                Some(Event::Connected | Event::Snapshot) => {}
+                end => panic!("a connection ends: {end:?}"),
             }
         }
     }

@@ -7,12 +7,12 @@
 
 use crate::acks::{AckTimes, Poster};
 use crate::arguments::{argument, is_given, parts, say_machine};
-use crate::device::Device;
-use crate::group::{Group, SENDER, number, tell};
+use crate::device::{Clients, Device};
+use crate::group::{Group, SENDER, tell};
 use crate::latencies::Latencies;
 use futures::StreamExt;
+use readmark_domain::hot::News;
 use readmark_test_harness::{Server, wait_until};
-use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
@@ -50,8 +50,9 @@ async fn measure(server: &Server, members: u64) {
     let acks_per_s = argument("--acks-per-s", 200);
     let group = Group::create(server, &format!("group-{members}"), members, FIRST - 1).await;
     let watch = Arc::new(Watch::default());
+    let clients = Clients::new(server);
     let devices = futures::stream::iter(1..=members)
-        .map(async |uid| (uid, Device::connect(server, uid, "desktop").await))
+        .map(async |uid| (uid, clients.connect(uid, "desktop").await))
         .buffer_unordered(CONNECTING);
     // Ends with this function, and the connections with it.
     let mut following = JoinSet::new();
@@ -91,29 +92,24 @@ async fn told(latencies: &Latencies, expected: u64) {
 async fn follow(mut device: Device, is_sender: bool, group: String, watch: Arc<Watch>) {
     let mut heard = 0;
     loop {
-        let frame = device.next().await;
-        for entry in frame["entries"].as_array().into_iter().flatten() {
-            if entry["conversation_id"] == group.as_str() {
-                take(entry, is_sender, &mut heard, &watch);
-            }
-        }
+        take(&device.next().await.news, is_sender, &group, &mut heard, &watch);
     }
 }
 
 /// Of one entry, on a device that has heard of so many messages. Heads are absolute: one tells of all up to it.
-fn take(entry: &Value, is_sender: bool, heard: &mut usize, watch: &Watch) {
-    match entry["kind"].as_str() {
-        Some("unread_changed") if !is_sender => {
-            let now_heard = (number(&entry["head_seq"]).unwrap_or(0) + 1).saturating_sub(FIRST) as usize;
+fn take(news: &News, is_sender: bool, group: &str, heard: &mut usize, watch: &Watch) {
+    match news {
+        News::UnreadChanged { conversation_id, head_seq, .. }
+            if !is_sender && conversation_id.as_str() == group =>
+        {
+            let now_heard = (head_seq.get() + 1).saturating_sub(FIRST) as usize;
             let sent = watch.sent.lock().unwrap_or_else(PoisonError::into_inner);
             sent.iter().take(now_heard).skip(*heard).for_each(|at| watch.messages.since(*at));
             *heard = now_heard.max(*heard);
         }
-        Some("message_read") => {
-            if let (Some(seq), Some(read)) = (number(&entry["seq"]), number(&entry["read"])) {
-                watch.acks.known(seq, read as usize);
-            }
+        News::MessageRead { conversation_id, seq, read, .. } if conversation_id.as_str() == group => {
+            watch.acks.known(seq.get(), *read as usize);
         }
-        _ => {}
+        News::UnreadChanged { .. } | News::MessageRead { .. } | News::ConversationRead { .. } => {}
     }
 }

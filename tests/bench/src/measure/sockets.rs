@@ -6,7 +6,7 @@
 //! the first look at the server's memory, so that what is counted is the connections.
 
 use crate::arguments::{argument, say_machine};
-use crate::device::Device;
+use crate::device::Clients;
 use crate::group::{Group, tell};
 use crate::process::resident_kib;
 use futures::StreamExt;
@@ -37,16 +37,13 @@ pub async fn run() {
     let pid = server.processes()[0].pid().expect("the server is up");
     let before = resident_kib(pid);
 
-    let began = Instant::now();
-    let devices =
-        futures::stream::iter(0..connections)
-            .map(|n| {
-                let server = server.clone();
-                async move {
-                    Device::connect(&server, n / PER_USER + 1, &format!("device-{}", n % PER_USER)).await
-                }
-            })
-            .buffer_unordered(CONNECTING);
+    let (clients, began) = (Clients::new(&server), Instant::now());
+    let devices = futures::stream::iter(0..connections)
+        .map(|n| {
+            let clients = clients.clone();
+            async move { clients.connect(n / PER_USER + 1, &format!("device-{}", n % PER_USER)).await }
+        })
+        .buffer_unordered(CONNECTING);
     let mut held = JoinSet::new();
     let mut devices = std::pin::pin!(devices);
     while let Some(mut device) = devices.next().await {
