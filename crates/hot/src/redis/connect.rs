@@ -12,12 +12,14 @@ use redis::{
     RedisResult, TlsCertificates,
 };
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Connecting may take this long.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_millis(1_000);
 /// An answer may take this long: scripts take microseconds, so a server that says nothing is away.
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_millis(1_000);
+/// So long it is tried at the start while answers take too long.
+const FIRST_ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// A connection whose other end has vanished without a word is given up after this: within one more call.
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(3);
 const TCP_KEEPALIVE: Duration = Duration::from_secs(5);
@@ -170,14 +172,7 @@ impl Server {
     /// Connects; whether it is a cluster is the first server's to say.
     pub async fn connect(target: &Target) -> Result<Self, HotError> {
         let client = target.client(ProtocolVersion::RESP2)?;
-        let manager = ConnectionManager::new_with_config(client.clone(), manager_config()).await;
-        let mut manager = manager.map_err(|error| target.error(&error))?;
-        let info: String = redis::cmd("INFO")
-            .arg("server")
-            .arg("cluster")
-            .query_async(&mut manager)
-            .await
-            .map_err(|error| target.error(&error))?;
+        let (manager, info) = first_answer(&client).await.map_err(|error| target.error(&error))?;
         check_version(target, &info)?;
         if !info.contains("cluster_enabled:1") {
             if target.infos.len() > 1 {
@@ -211,6 +206,25 @@ impl Server {
         {
             // Only for options that can't be, and these have made a connection before.
             tracing::warn!(%error, "no new connection to Redis");
+        }
+    }
+}
+
+/// A connection, and what the server says of itself. Where everything starts at once, a server that is there may be slower
+/// than it ever is later: what took too long is tried again, what was refused is not.
+async fn first_answer(client: &Client) -> RedisResult<(ConnectionManager, String)> {
+    let began = Instant::now();
+    loop {
+        let answer: RedisResult<(ConnectionManager, String)> = async {
+            let mut manager = ConnectionManager::new_with_config(client.clone(), manager_config()).await?;
+            let info: String =
+                redis::cmd("INFO").arg("server").arg("cluster").query_async(&mut manager).await?;
+            Ok((manager, info))
+        }
+        .await;
+        match answer {
+            Err(error) if error.is_timeout() && began.elapsed() < FIRST_ANSWER_WITHIN => {}
+            done => return done,
         }
     }
 }
