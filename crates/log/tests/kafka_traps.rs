@@ -176,8 +176,7 @@ async fn who_keeps_what_it_must_give_back_loses_it() {
     let own = Own::open(|options| options.revoke_within = Duration::from_secs(1)).await;
     let mut first = own.log.join(&group(), &[TOPIC]).await.unwrap();
     let mut seen = BTreeMap::new();
-    poll_until(&mut *first, &mut seen, |event, _| matches!(event, PolledEvent::Assigned(_)).then_some(()))
-        .await;
+    poll_until(&mut *first, &mut seen, assigned).await;
     let mut second = own.log.join(&group(), &[TOPIC]).await.unwrap();
     let revoked = poll_until(&mut *first, &mut seen, revoked).await;
     let lost = poll_until(&mut *first, &mut seen, |event, _| match event {

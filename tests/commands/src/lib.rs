@@ -6,12 +6,12 @@
 
 use readmark_events::Topic;
 use readmark_log::kafka::{KafkaLogOptions, delete_topics};
-use readmark_test_harness::{Part, Services, binary, now_ms};
+use readmark_test_harness::{Part, Services, binary, command, now_ms};
 use scylla::client::session::Session;
 use scylla::client::session_builder::SessionBuilder;
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Nobody listens there: connections are refused at once.
@@ -70,11 +70,7 @@ impl Ended {
 /// When it can't be started.
 #[must_use]
 pub fn readmark(arguments: &[&str], env: &[(String, String)], folder: &Path) -> Ended {
-    let mut command = Command::new("timeout");
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("READMARK_")) {
-        command.env_remove(name);
-    }
-    let output = command
+    let output = command("timeout")
         .arg(WITHIN_S.to_string())
         .arg(binary())
         .args(arguments)

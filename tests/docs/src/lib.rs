@@ -3,8 +3,9 @@
 
 pub mod json_schema;
 
+use readmark_test_harness::{binary, command};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 /// Folders that hold nothing of ours.
 const FOREIGN: [&str; 3] = ["target", ".git", "node_modules"];
@@ -81,12 +82,8 @@ pub fn sections(document: &str) -> Vec<(String, String)> {
 #[must_use]
 pub fn readmark(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     let folder = tempfile::tempdir().expect("a temporary directory");
-    let mut command = Command::new(readmark_test_harness::binary());
-    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("READMARK_")) {
-        command.env_remove(name);
-    }
     let variables = variables.iter().copied();
-    command
+    command(binary())
         .args(arguments)
         .current_dir(folder.path())
         .envs(variables)

@@ -2,11 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
 
 use readmark_test_docs::text;
-use readmark_test_harness::{DEADLINE, DataDir, Options, Server, binary, now_ms, wait_until};
+use readmark_test_harness::{DEADLINE, DataDir, Options, Server, binary, command, now_ms, wait_until};
 use serde_json::json;
 use std::fmt::Write;
 use std::path::Path;
-use std::process::Command;
 
 /// Digits of a time in milliseconds.
 const TIME_DIGITS: usize = 13;
@@ -79,13 +78,12 @@ async fn seed(server: &Server) {
 /// Runs a command line and gives what it prints, stderr and stdout together.
 fn run(line: &str, folder: &Path) -> String {
     let program = binary();
-    let mut command = Command::new("sh");
-    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("READMARK_")) {
-        command.env_remove(name);
-    }
     let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
-    let output =
-        command.args(["-c", &format!("{{ {line}\n}} 2>&1")]).env("PATH", path).current_dir(folder).output();
+    let output = command("sh")
+        .args(["-c", &format!("{{ {line}\n}} 2>&1")])
+        .env("PATH", path)
+        .current_dir(folder)
+        .output();
     String::from_utf8(output.expect("sh can be started").stdout).expect("text")
 }
 

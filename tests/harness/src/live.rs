@@ -106,8 +106,7 @@ fn disconnected(picture: &Mutex<Picture>, end: String) -> bool {
 
 impl Server {
     /// What opens a connection of a user's device at one of the server's processes.
-    #[must_use]
-    pub fn websocket(&self, at: SocketAddr, uid: u64, endpoint: &str) -> Request {
+    fn websocket(&self, at: SocketAddr, uid: u64, endpoint: &str) -> Request {
         let mut request = format!("ws://{at}/v1/ws").into_client_request().expect("an address");
         let bearer = format!("Bearer {}", token::user(&self.secret(), uid, endpoint));
         let headers = request.headers_mut();

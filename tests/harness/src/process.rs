@@ -4,8 +4,8 @@ use crate::binary;
 use crate::http::{Call, Http};
 use crate::output::Output;
 use crate::reply::Reply;
-use crate::{DEADLINE, metrics, wait_until};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::{DEADLINE, metrics, own_process, wait_until};
+use rustix::process::Signal;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -43,13 +43,7 @@ impl Program {
         let mut words = self.launcher.iter().map(OsString::from).collect::<Vec<_>>();
         words.push(binary().into_os_string());
         words.extend(self.arguments.iter().cloned());
-        let mut command = Command::new(&words[0]);
-        // What is set for the tests themselves is no configuration of the program.
-        for (name, _) in
-            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("READMARK_"))
-        {
-            command.env_remove(name);
-        }
+        let mut command = own_process::command(&words[0]);
         command.args(&words[1..]).envs(self.env.iter().map(|(name, value)| (name, value)));
         command
     }
@@ -237,8 +231,7 @@ impl Process {
     fn signal(&self, signal: Signal) {
         let running = self.running();
         let child = running.child.as_ref().unwrap_or_else(|| panic!("{} is running", self.name()));
-        let pid = Pid::from_raw(i32::try_from(child.id()).expect("a pid")).expect("a pid is positive");
-        kill_process(pid, signal).expect("own child can be signalled");
+        own_process::signal(child.id(), signal);
     }
 
     /// Waits until it has ended by itself.

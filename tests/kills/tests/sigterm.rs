@@ -2,10 +2,10 @@
 #![allow(clippy::expect_used, reason = "tests")]
 
 use readmark_test_harness::device::Devices;
-use readmark_test_harness::{DEADLINE, Options, Server, now_ms, token, wait_until};
+use readmark_test_harness::{DEADLINE, Options, OwnProcess, Server, Signal, now_ms, token, wait_until};
 use readmark_test_kills::raw::begin_post;
 use serde_json::{Value, json};
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 
 /// A group whose window is a second, so that a window is open when SIGTERM comes.
 const MEMBERS: u64 = 600;
@@ -92,23 +92,13 @@ async fn an_idle_server_ends_at_once_and_comes_back_on_full_parts() {
     ends_at_once_and_comes_back(Options::full()).await;
 }
 
-/// A process that is killed at the end, however the test ends.
-struct Killed(Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// A log collector that has died, or `readmark up 2>&1 | head`: no reason to lose a task, or not to stop.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_whose_log_nobody_reads_serves_and_stops() {
     let server = Server::stopped(Options::default());
     let mut command = server.operator(&["up", "--listen", "127.0.0.1:0"]);
     let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut process = Killed(command.spawn().expect("readmark can be started"));
+    let mut process = OwnProcess::start(command);
     drop(process.0.stderr.take());
     let file = server.data_dir().join("listen");
     let listen = wait_until(DEADLINE, "the address to be announced", || async {
@@ -120,11 +110,5 @@ async fn a_server_whose_log_nobody_reads_serves_and_stops() {
     let answer = begin_post(listen, "/v1/events", &token, &body).await.finish().await;
     assert!(answer.starts_with("HTTP/1.1 202 "), "{answer}");
 
-    let asked = Command::new("kill").args(["-TERM", &process.0.id().to_string()]).status();
-    assert!(asked.expect("kill can be run").success());
-    let status = wait_until(DEADLINE, "the server to end", || {
-        let ended = process.0.try_wait().expect("the child can be asked");
-        async move { ended.ok_or("still running".to_owned()) }
-    });
-    assert_eq!(status.await.code(), Some(0));
+    assert_eq!(process.ends_when_asked(Signal::TERM).await.code(), Some(0));
 }

@@ -2,14 +2,14 @@
 //! follows it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
 
-use readmark_test_harness::{Services, binary};
+use readmark_test_harness::{Services, binary, command};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs::Permissions;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// Ends the output of a block.
 const MARK: &str = "=== end of block ===";
@@ -63,11 +63,7 @@ fn run(examples: &[Example]) -> Vec<String> {
     for example in examples {
         writeln!(script, "{}\necho '{MARK}'", example.commands).unwrap();
     }
-    let mut command = Command::new("timeout");
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("READMARK_")) {
-        command.env_remove(name);
-    }
-    let mut shell = command
+    let mut shell = command("timeout")
         .args(["--kill-after=5", &WITHIN_S.to_string(), "bash", "-s"])
         .env("PATH", path)
         .env("TMPDIR", folder.path())

@@ -36,11 +36,11 @@ async fn a_replica_that_takes_over_has_no_state() {
     assert_eq!(lost.version.get(), 2);
     // As a replica it takes nothing and tells nothing, also of users of whom it has nothing.
     proxy.lead_to(replica.address());
-    for of in [uid(1), uid(2)] {
+    for (of, words) in [(uid(1), "a replica"), (uid(2), "a read only replica")] {
         let error = hot.picture(of, None).await.expect_err("it is a replica");
-        assert!(error.is_retryable() && error.to_string().contains("replica"), "{error}");
+        assert!(error.is_retryable() && error.to_string().contains(words), "{error}");
         let error = hot.apply(&[told(of, head(4))]).await.remove(0).expect_err("it is a replica");
-        assert!(error.is_retryable() && error.to_string().contains("replica"), "{error}");
+        assert!(error.is_retryable() && error.to_string().contains(words), "{error}");
     }
     assert!(hot.probe().await.is_err_and(|error| error.is_retryable()));
     let start = Instant::now();

@@ -17,15 +17,16 @@ impl Place {
     /// A long path is named by way of its folder, opened; where there is no `/proc`, who uses it is told that it is too
     /// long.
     pub fn of(socket: &Path) -> io::Result<Self> {
-        let (Some(folder), Some(name)) = (socket.parent(), socket.file_name()) else {
-            return Ok(Self { path: socket.to_owned(), _folder: None });
-        };
-        if socket.as_os_str().len() <= PATH_BYTES_MAX || !Path::new("/proc/self/fd").is_dir() {
-            return Ok(Self { path: socket.to_owned(), _folder: None });
+        let opened = Path::new("/proc/self/fd");
+        if socket.as_os_str().len() > PATH_BYTES_MAX
+            && opened.is_dir()
+            && let (Some(folder), Some(name)) = (socket.parent(), socket.file_name())
+        {
+            let folder = File::open(folder)?;
+            let path = opened.join(folder.as_raw_fd().to_string()).join(name);
+            return Ok(Self { path, _folder: Some(folder) });
         }
-        let folder = File::open(folder)?;
-        let path = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
-        Ok(Self { path, _folder: Some(folder) })
+        Ok(Self { path: socket.to_owned(), _folder: None })
     }
 
     pub fn path(&self) -> &Path {

@@ -2,12 +2,11 @@
 //! how, and that everything is right afterwards, without any process being started again.
 
 use readmark_test_harness::{
-    DEADLINE, Options, Part, Reply, Server, Services, token, wait_for_answers, wait_until,
+    DEADLINE, Options, Part, Reply, Server, Services, Signal, signal, token, wait_for_answers, wait_until,
 };
 use readmark_test_live::life::shows;
 use readmark_test_live::{Heard, Phone, Wire, World, joined, message};
 use serde_json::{Value, json};
-use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -255,18 +254,13 @@ async fn goes_on_once_it_can(stage: &Stage, token: &str) {
     let bearer = token::user(&stage.server.secret(), IDLE, "patient");
     let mut wire = Wire::open(stage.server.listen().unwrap(), &bearer).await.ok().unwrap();
     // Stopped, not killed: Redis keeps what it has, and the token stays good.
-    stage.part(|services| signal("-STOP", services.pid(Part::Redis))).await;
+    stage.part(|services| signal(services.pid(Part::Redis), Signal::STOP)).await;
     wire.hello(Some(token)).await;
     wire.say(&json!({"type": "ping"})).await;
     let first = wire.frame().await;
-    stage.part(|services| signal("-CONT", services.pid(Part::Redis))).await;
+    stage.part(|services| signal(services.pid(Part::Redis), Signal::CONT)).await;
     assert_eq!(first, json!({"type": "pong"}), "nothing can be said yet");
     assert_eq!(wire.frame().await, json!({"type": "ready", "token": token}));
-}
-
-fn signal(name: &str, pid: u32) {
-    let sent = Command::new("kill").args([name, &pid.to_string()]).status().expect("kill can be run");
-    assert!(sent.success(), "kill {name} {pid}");
 }
 
 async fn without_cassandra(stage: &mut Stage) {

@@ -112,8 +112,12 @@ impl Server {
     /// own connection.
     pub async fn catches_up_with(&self, master: &Self) {
         let (start, taken) = (Instant::now(), master.replication("master_repl_offset").await);
-        while self.replication("slave_repl_offset").await < taken {
-            assert!(start.elapsed() < DEADLINE, "not at {taken} within {DEADLINE:?}");
+        loop {
+            let has = self.replication("slave_repl_offset").await;
+            if has >= taken {
+                return;
+            }
+            assert!(start.elapsed() < DEADLINE, "at {has} of {taken} after {DEADLINE:?}");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
