@@ -285,12 +285,12 @@ impl Handover {
         positions
     }
 
-    /// Positions that the group does not know yet, or all of them; they count as sent.
-    pub(super) fn to_send(&self, all: bool) -> Vec<(TopicPartition, Offset)> {
+    /// Positions that the group does not know yet; they count as sent.
+    pub(super) fn to_send(&self) -> Vec<(TopicPartition, Offset)> {
         let mut state = self.lock();
         let mut positions = Vec::new();
         for (partition, place) in &mut state.places {
-            if let Some(stored) = place.stored.filter(|_| all || place.sent < place.stored) {
+            if let Some(stored) = place.stored.filter(|_| place.sent < place.stored) {
                 place.sent = place.stored;
                 positions.push((*partition, stored));
             }
@@ -456,23 +456,6 @@ mod tests {
             }
         }
         panic!("nothing was handed over");
-    }
-
-    /// Whoever waits for a position, waits for the group's.
-    #[test]
-    fn positions_are_sent_once_and_all_of_them_again() {
-        let at = |partition| TopicPartition { topic: Topic::Acks, partition };
-        let handover = Handover::new();
-        handover.assigned(vec![at(0), at(1), at(2)]);
-        assert!(handover.to_send(true).is_empty(), "the role has stored none");
-        handover.store(&[(at(0), 5), (at(1), 7)]).unwrap();
-        assert_eq!(handover.to_send(false), [(at(0), 5), (at(1), 7)]);
-        assert!(handover.to_send(false).is_empty());
-        handover.not_sent(&[at(1)]);
-        assert_eq!(handover.to_send(false), [(at(1), 7)]);
-        assert_eq!(handover.to_send(true), [(at(0), 5), (at(1), 7)]);
-        handover.lost(vec![at(0)]);
-        assert_eq!(handover.to_send(true), [(at(1), 7)], "never what is not owned");
     }
 
     #[test]

@@ -26,11 +26,6 @@ const POLL_STEP: Duration = Duration::from_millis(20);
 /// costs a new fetch, and polls on, so that a slow role holds up no rebalance of the group.
 const FULL_PATIENCE: Duration = Duration::from_millis(500);
 
-/// All positions are sent again so often, though they have not moved. Others wait for what the group says (a gateway that
-/// must be sure, who looks at the lag), and where no record follows nothing else would make up for a commit that was lost
-/// on its way, or for one from before a loss that arrived late. One request costs next to nothing.
-const POSITIONS_AGAIN_EVERY: Duration = Duration::from_secs(5);
-
 /// How long an empty share must last to be told. What others must give back first comes within a rebalance, which takes
 /// them well below a second unless they are in the middle of work.
 const SPARE_AFTER: Duration = Duration::from_secs(3);
@@ -125,7 +120,6 @@ pub(super) struct Member {
     max_silence: Duration,
     commit_every: Duration,
     sent_at: Instant,
-    all_sent_at: Instant,
     /// Since when the role has not kept up.
     full_since: Option<Instant>,
     coverage: Coverage,
@@ -166,7 +160,6 @@ impl Member {
             max_silence: options.max_poll_interval,
             commit_every: options.commit_every,
             sent_at: Instant::now(),
-            all_sent_at: Instant::now(),
             full_since: None,
             coverage: Coverage::new(group, partitions, options.revoke_within),
             lease,
@@ -237,11 +230,7 @@ impl Member {
         if self.sent_at.elapsed() < self.commit_every {
             return;
         }
-        let all = self.all_sent_at.elapsed() >= POSITIONS_AGAIN_EVERY;
-        let positions = self.handover.to_send(all);
-        if all {
-            self.all_sent_at = Instant::now();
-        }
+        let positions = self.handover.to_send();
         if positions.is_empty() {
             return;
         }
