@@ -16,14 +16,22 @@ use std::time::{Duration, Instant};
 /// How often a member looks. One question to each broker; what it finds has been lost for minutes without it.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
-/// How long the brokers may take to answer; nothing is polled meanwhile.
-const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+/// How long the brokers may take to answer a question of a look; nothing is polled meanwhile.
+pub(super) const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 
 /// How much longer than a rebalance may take partitions must have been nobody's.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Members that see the same do not all act at once: each waits up to so much longer.
 const SPREAD_MS: u64 = 5_000;
+
+/// What a look has shown.
+pub(super) struct Seen {
+    /// The brokers have answered, and nothing is on its way from one member to another.
+    pub is_settled: bool,
+    /// Partitions that have been nobody's for so long that the member must join again.
+    pub nobodys: Option<BTreeSet<TopicPartition>>,
+}
 
 /// One member's look at its group.
 pub(super) struct Coverage {
@@ -50,15 +58,13 @@ impl Coverage {
         }
     }
 
-    /// Looks when it is time; says which partitions have been nobody's for so long that the member must join again.
-    pub(super) fn look<C: ConsumerContext>(
-        &mut self,
-        consumer: &BaseConsumer<C>,
-        names: &Names,
-    ) -> Option<BTreeSet<TopicPartition>> {
-        if self.looked_at.elapsed() < LOOK_EVERY {
-            return None;
-        }
+    /// Is it time for a look?
+    pub(super) fn is_due(&self) -> bool {
+        self.looked_at.elapsed() >= LOOK_EVERY
+    }
+
+    /// Looks.
+    pub(super) fn look<C: ConsumerContext>(&mut self, consumer: &BaseConsumer<C>, names: &Names) -> Seen {
         // No answer, or a group that has not settled, says nothing.
         let owned = match consumer.fetch_group_list(Some(&self.group), ANSWER_WITHIN) {
             Ok(list) => list
@@ -72,7 +78,7 @@ impl Coverage {
             }
         };
         self.looked_at = Instant::now();
-        self.judge(owned, self.looked_at)
+        Seen { is_settled: owned.is_some(), nobodys: self.judge(owned, self.looked_at) }
     }
 
     fn judge(

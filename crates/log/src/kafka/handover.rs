@@ -11,13 +11,21 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
+/// Positions, each the next offset to handle.
+pub(super) type Positions = Vec<(TopicPartition, Offset)>;
+
+/// For how long after a membership was lost its commits may still reach the brokers: the client keeps a request for three
+/// times the timeout of its sockets, and for a session when it knows no coordinator.
+const LATE_COMMITS_WITHIN: Duration = Duration::from_secs(60);
+
 /// One partition that is owned; positions are the next offset to handle.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Place {
-    /// What the role has stored.
-    stored: Option<Offset>,
-    /// What has been sent to the group.
-    sent: Option<Offset>,
+    /// What the role has stored, or the group was seen at when that was more.
+    next: Option<Offset>,
+    /// Where the group is, by what was sent or seen last; `None` when that is in doubt. Nobody is told how a commit ends: the
+    /// client tells only those who wait for it.
+    group_at: Option<Offset>,
     /// The client fetches nothing of it.
     is_paused: bool,
 }
@@ -34,11 +42,12 @@ pub(super) struct State {
     /// Records of paused partitions that were fetched before the pause.
     held: Vec<Record>,
     places: BTreeMap<TopicPartition, Place>,
+    lost_at: Option<Instant>,
     paused: BTreeSet<TopicPartition>,
     /// What the role was asked to give back and has not.
     asked_back: BTreeSet<TopicPartition>,
     /// Positions of what was given back, to be stored before it goes.
-    last_positions: Vec<(TopicPartition, Offset)>,
+    last_positions: Positions,
     /// Since when this member has an empty share, as long as the role was not told.
     spare_since: Option<Instant>,
     /// When the role took something last.
@@ -68,6 +77,7 @@ impl Handover {
                 waiting_bytes: 0,
                 held: Vec::new(),
                 places: BTreeMap::new(),
+                lost_at: None,
                 paused: BTreeSet::new(),
                 asked_back: BTreeSet::new(),
                 last_positions: Vec::new(),
@@ -111,7 +121,7 @@ impl Handover {
         }
         for (partition, offset) in positions {
             if let Some(place) = state.places.get_mut(partition) {
-                place.stored = place.stored.max(Some(*offset));
+                place.next = place.next.max(Some(*offset));
             }
         }
         Ok(())
@@ -213,6 +223,8 @@ impl Handover {
     /// An empty share is not told yet: most often it means that others must first give back what is this member's.
     pub(super) fn assigned(&self, partitions: Vec<TopicPartition>) {
         let mut state = self.lock();
+        // What was sent while the group settled may have been refused.
+        state.doubt_all();
         if partitions.is_empty() {
             if state.places.is_empty() {
                 state.spare_since.get_or_insert_with(Instant::now);
@@ -237,19 +249,17 @@ impl Handover {
         }
     }
 
+    /// The membership is over, and what it owned with it.
     pub(super) fn lost(&self, partitions: Vec<TopicPartition>) {
         let mut state = self.lock();
+        state.lost_at = Some(Instant::now());
         state.lose(partitions);
         self.news.notify_one();
     }
 
     /// Asks the role to give these back and waits for it, at most that long. What it keeps beyond is lost to it.
     /// Gives the positions to be stored now: those of all the partitions.
-    pub(super) fn ask_back(
-        &self,
-        partitions: Vec<TopicPartition>,
-        within: Duration,
-    ) -> Vec<(TopicPartition, Offset)> {
+    pub(super) fn ask_back(&self, partitions: Vec<TopicPartition>, within: Duration) -> Positions {
         let deadline = Instant::now() + within;
         let mut state = self.lock();
         state.forget_records(&partitions);
@@ -285,33 +295,67 @@ impl Handover {
         positions
     }
 
+    /// Which of these are owned.
+    pub(super) fn owned(&self, mut partitions: Vec<TopicPartition>) -> Vec<TopicPartition> {
+        let state = self.lock();
+        partitions.retain(|partition| state.places.contains_key(partition));
+        partitions
+    }
+
+    /// Everything that is owned.
+    pub(super) fn all_owned(&self) -> Vec<TopicPartition> {
+        self.lock().places.keys().copied().collect()
+    }
+
     /// Positions that the group does not know yet; they count as sent.
-    pub(super) fn to_send(&self) -> Vec<(TopicPartition, Offset)> {
+    pub(super) fn to_send(&self) -> Positions {
         let mut state = self.lock();
-        let mut positions = Vec::new();
+        let mut positions = Positions::new();
         for (partition, place) in &mut state.places {
-            if let Some(stored) = place.stored.filter(|_| place.sent < place.stored) {
-                place.sent = place.stored;
-                positions.push((*partition, stored));
+            if let Some(next) = place.next.filter(|_| place.group_at < place.next) {
+                place.group_at = place.next;
+                positions.push((*partition, next));
             }
         }
         positions
     }
 
-    /// Everything the role has stored, for the last commit of a member that leaves.
-    pub(super) fn stored(&self) -> Vec<(TopicPartition, Offset)> {
-        let state = self.lock();
-        state.places.iter().filter_map(|(partition, place)| Some((*partition, place.stored?))).collect()
+    /// These did not reach the group: they are sent again, if they are still the newest.
+    pub(super) fn not_sent(&self) {
+        self.lock().doubt_all();
     }
 
-    /// These did not reach the group: they are sent again, if they are still the newest.
-    pub(super) fn not_sent(&self, positions: &[TopicPartition]) {
+    /// Where the group is. Less than was sent is told it again: a commit was refused because the group was just changing
+    /// hands, or one that had been held back came late and set it back.
+    pub(super) fn group_is_at(&self, positions: &[(TopicPartition, Offset)]) {
         let mut state = self.lock();
-        for partition in positions {
-            if let Some(place) = state.places.get_mut(partition) {
-                place.sent = None;
+        for (partition, at) in positions {
+            let Some(place) = state.places.get_mut(partition) else { continue };
+            if let Some(sent) = place.group_at.filter(|sent| at < sent) {
+                tracing::info!(%partition, at, sent, "the group is behind, sending its position again");
             }
+            place.next = place.next.max(Some(*at));
+            place.group_at = Some(*at);
         }
+    }
+
+    /// May it be a commit of this client's own former membership that the brokers have taken for another member's? Then all
+    /// that it owned is lost.
+    pub(super) fn is_fenced_by_itself(&self) -> bool {
+        let mut state = self.lock();
+        let is_late = state.lost_at.take().is_some_and(|at| at.elapsed() < LATE_COMMITS_WITHIN);
+        if is_late {
+            let owned = state.places.keys().copied().collect();
+            state.lose(owned);
+            self.news.notify_one();
+        }
+        is_late
+    }
+
+    /// All positions, for the last commit of a member that leaves.
+    pub(super) fn stored(&self) -> Positions {
+        let state = self.lock();
+        state.places.iter().filter_map(|(partition, place)| Some((*partition, place.next?))).collect()
     }
 
     /// What the client must pause and resume, so that nothing is fetched of what the role has paused, or of anything while
@@ -366,9 +410,15 @@ impl State {
     fn give_up(&mut self, partition: TopicPartition) {
         self.paused.remove(&partition);
         if let Some(place) = self.places.remove(&partition)
-            && let Some(stored) = place.stored
+            && let Some(next) = place.next
         {
-            self.last_positions.push((partition, stored));
+            self.last_positions.push((partition, next));
+        }
+    }
+
+    fn doubt_all(&mut self) {
+        for place in self.places.values_mut() {
+            place.group_at = None;
         }
     }
 
@@ -456,6 +506,31 @@ mod tests {
             }
         }
         panic!("nothing was handed over");
+    }
+
+    /// Whoever waits for a position, waits for the group's.
+    #[test]
+    fn positions_are_sent_until_the_group_has_them() {
+        let at = |partition| TopicPartition { topic: Topic::Acks, partition };
+        let handover = Handover::new();
+        handover.assigned(vec![at(0), at(1), at(2)]);
+        assert!(handover.to_send().is_empty(), "the role has stored none");
+        handover.store(&[(at(0), 5), (at(1), 7)]).unwrap();
+        assert_eq!(handover.to_send(), [(at(0), 5), (at(1), 7)]);
+        assert!(handover.to_send().is_empty());
+        handover.group_is_at(&[(at(0), 5), (at(1), 3), (at(2), 9)]);
+        assert_eq!(handover.to_send(), [(at(1), 7)], "one came late or was refused");
+        handover.group_is_at(&[(at(1), 7), (at(2), 4)]);
+        assert_eq!(handover.to_send(), [(at(2), 9)], "where this owner began");
+        handover.store(&[(at(2), 6)]).unwrap();
+        assert!(handover.to_send().is_empty(), "it never falls");
+        handover.lost(vec![at(0)]);
+        handover.assigned(vec![at(3)]);
+        assert_eq!(
+            handover.to_send(),
+            [(at(1), 7), (at(2), 9)],
+            "what is owned, once more after a change of the group"
+        );
     }
 
     #[test]

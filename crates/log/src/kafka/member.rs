@@ -1,20 +1,20 @@
 //! The thread of a member: it polls, and nobody else does. Rebalances are called from within that poll.
 
 use super::config;
-use super::coverage::Coverage;
+use super::coverage::{ANSWER_WITHIN, Coverage};
 use super::error::{code_of, kind_of, log_error};
-use super::handover::Handover;
+use super::handover::{Handover, Positions};
 use super::instance::Lease;
 use super::names::{Names, record_bytes};
 use super::options::{KafkaLogOptions, POLL_BYTES_MAX, POLL_RECORDS_MAX};
 use super::rights;
 use super::words::Words;
 use crate::error::{LogError, LogErrorKind};
-use crate::record::{Offset, TopicPartition};
+use crate::record::TopicPartition;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _, ConsumerContext, Rebalance};
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
-use rdkafka::{ClientContext, TopicPartitionList};
+use rdkafka::{ClientConfig, ClientContext};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -30,10 +30,14 @@ const FULL_PATIENCE: Duration = Duration::from_millis(500);
 /// them well below a second unless they are in the middle of work.
 const SPARE_AFTER: Duration = Duration::from_secs(3);
 
+/// How the client tells that a commit was what fenced it.
+const COMMIT_FENCED: &str = "OffsetCommit failed: ";
+
 /// How long the last positions are tried to be stored before a partition goes or the member leaves.
 const LAST_COMMIT_ATTEMPTS: u32 = 3;
 
 /// What librdkafka calls while it is polled.
+#[derive(Clone)]
 pub(super) struct Membership {
     handover: Arc<Handover>,
     names: Names,
@@ -67,18 +71,11 @@ impl ConsumerContext for Membership {
             Rebalance::Error(error) => self.words.note(&error.to_string()),
         }
     }
-
-    fn commit_callback(&self, result: KafkaResult<()>, offsets: &TopicPartitionList) {
-        let refused = offsets.elements().into_iter().find_map(|one| one.error().err());
-        if let Some(error) = result.err().or(refused) {
-            tracing::debug!(%error, "positions not stored, sending them again");
-            self.handover.not_sent(&self.names.partitions(offsets));
-        }
-    }
 }
 
 impl Membership {
     fn revoke(&self, consumer: &BaseConsumer<Self>, partitions: Vec<TopicPartition>) {
+        let partitions = self.handover.owned(partitions);
         if partitions.is_empty() || self.handover.is_closing() {
             return;
         }
@@ -90,7 +87,7 @@ impl Membership {
     }
 
     /// Stores positions for sure, or says that the next owner will begin earlier.
-    fn commit_last(&self, consumer: &BaseConsumer<Self>, positions: Vec<(TopicPartition, Offset)>) {
+    fn commit_last(&self, consumer: &BaseConsumer<Self>, positions: Positions) {
         if positions.is_empty() {
             return;
         }
@@ -111,6 +108,7 @@ impl Membership {
 }
 
 pub(super) struct Member {
+    config: ClientConfig,
     consumer: BaseConsumer<Membership>,
     handover: Arc<Handover>,
     names: Names,
@@ -144,13 +142,13 @@ impl Member {
             revoke_within: options.revoke_within,
             words: Arc::clone(&words),
         };
+        let config = config::member(options, group, lease.as_ref().map(Lease::instance_id));
         let consumer: BaseConsumer<Membership> =
-            config::member(options, group, lease.as_ref().map(Lease::instance_id))
-                .create_with_context(context)
-                .map_err(|error| log_error("join", &error))?;
+            config.create_with_context(context).map_err(|error| log_error("join", &error))?;
         let topics: BTreeSet<&str> = partitions.iter().map(|one| names.of(one.topic)).collect();
         let topics: Vec<String> = topics.into_iter().map(str::to_owned).collect();
         let member = Self {
+            config,
             consumer,
             handover: Arc::clone(handover),
             names: names.clone(),
@@ -185,6 +183,36 @@ impl Member {
         }
     }
 
+    /// At the group as a whole: what nobody owns, and where it is with what is owned here.
+    fn look(&mut self) {
+        let seen = self.coverage.look(&self.consumer, &self.names);
+        if let Some(nobodys) = seen.nobodys {
+            return self.join_again_for(&nobodys);
+        }
+        let owned = self.handover.all_owned();
+        if !seen.is_settled || owned.is_empty() {
+            return;
+        }
+        match self.consumer.committed_offsets(self.names.list(owned), ANSWER_WITHIN) {
+            Ok(found) => self.handover.group_is_at(&self.names.offsets(&found)),
+            Err(error) => tracing::debug!(%error, "the group's positions were not read"),
+        }
+    }
+
+    /// A client that is over is replaced when it has fenced itself: what it sent under a former membership has reached
+    /// the brokers after it had joined anew under its name. Otherwise another process has that name.
+    fn begin_anew(&mut self, over: LogError) -> Result<(), LogError> {
+        let why = self.consumer.client().fatal_error().map_or_else(String::new, |(_, why)| why);
+        if !why.starts_with(COMMIT_FENCED) || !self.handover.is_fenced_by_itself() {
+            return Err(over);
+        }
+        tracing::warn!(group = self.group, "a commit of the former membership came late, joining anew");
+        let context = self.consumer.context().as_ref().clone();
+        self.consumer =
+            self.config.create_with_context(context).map_err(|error| log_error("join anew", &error))?;
+        self.subscribe().map_err(|error| log_error("join anew", &error))
+    }
+
     /// Works until the role has gone, then stores what it had stored and leaves.
     pub(super) fn run(mut self) {
         while !self.handover.is_closing() {
@@ -199,8 +227,8 @@ impl Member {
                 self.handover.wait(POLL_STEP);
                 continue;
             }
-            if let Some(nobodys) = self.coverage.look(&self.consumer, &self.names) {
-                self.join_again_for(&nobodys);
+            if self.coverage.is_due() {
+                self.look();
             }
             self.pause_and_resume();
             let polled = self.poll();
@@ -209,8 +237,10 @@ impl Member {
             match polled {
                 Ok(()) => {}
                 Err(Failure { error, is_over: true }) => {
-                    self.handover.end(error);
-                    break;
+                    if let Err(error) = self.begin_anew(error) {
+                        self.handover.end(error);
+                        break;
+                    }
                 }
                 Err(Failure { error, is_over: false }) => self.handover.fail(error),
             }
@@ -238,7 +268,7 @@ impl Member {
         let list = self.names.positions(positions);
         if let Err(error) = self.consumer.commit(&list, CommitMode::Async) {
             tracing::debug!(%error, "positions not sent, trying again");
-            self.handover.not_sent(&self.names.partitions(&list));
+            self.handover.not_sent();
         }
     }
 

@@ -1,6 +1,7 @@
 use crate::record::{Offset, Position, Record, TopicPartition};
 use bytes::Bytes;
 use rdkafka::message::{BorrowedMessage, Headers, Message};
+use rdkafka::topic_partition_list::TopicPartitionListElem;
 use rdkafka::{Offset as KafkaOffset, TopicPartitionList};
 use readmark_domain::time::TimeMs;
 use readmark_events::Topic;
@@ -56,6 +57,23 @@ impl Names {
             }
         }
         list
+    }
+
+    /// The positions of a list, without those that are none.
+    pub(super) fn offsets(&self, list: &TopicPartitionList) -> Vec<(TopicPartition, Offset)> {
+        let offset = |one: &TopicPartitionListElem<'_>| match one.offset() {
+            KafkaOffset::Offset(next) => u64::try_from(next).ok(),
+            KafkaOffset::Beginning
+            | KafkaOffset::End
+            | KafkaOffset::Stored
+            | KafkaOffset::Invalid
+            | KafkaOffset::OffsetTail(_) => None,
+        };
+        let elements = list.elements();
+        let position = |one: &TopicPartitionListElem<'_>| {
+            Some((self.partition(one.topic(), one.partition())?, offset(one)?))
+        };
+        elements.iter().filter_map(position).collect()
     }
 
     /// A message as a record; `None` when it is of no topic of ours.
