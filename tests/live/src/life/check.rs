@@ -7,20 +7,20 @@ use readmark_test_harness::{metrics, wait_until};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// All is told within this time: a device whose state was lost notices that within 30 s, and the rest is a second.
-const AT_REST_WITHIN: Duration = Duration::from_secs(90);
+/// What was accepted is handled within this time: it is the machine that says how long ten thousand facts take.
+const HANDLED_WITHIN: Duration = Duration::from_secs(300);
+/// Then all is told within this time: a device whose state was lost notices that within 30 s, and the rest is a second.
+const TOLD_WITHIN: Duration = Duration::from_secs(90);
 /// Differences shown.
 const SHOWN: usize = 8;
 
 /// Waits until nothing is left to be done and every device shows what follows from the facts; says how long that took.
 pub async fn at_rest(life: &Life) -> Duration {
     let began = Instant::now();
-    wait_until(AT_REST_WITHIN, "the devices to show what follows from the facts", || async {
+    wait_until(HANDLED_WITHIN, "all records to be handled", || is_handled(life)).await;
+    wait_until(TOLD_WITHIN, "the devices to show what follows from the facts", || async {
         life.world.assert_no_faults();
-        let lag = metrics::sum(&life.world.server.metrics().await, "readmark_consumer_lag", &[]);
-        if lag > 0.0 {
-            return Err(format!("{lag} records are not handled"));
-        }
+        is_handled(life).await?;
         let oracle = life.world.oracle();
         let mut wrong: Vec<String> = life
             .phones
@@ -40,6 +40,11 @@ pub async fn at_rest(life: &Life) -> Duration {
     })
     .await;
     began.elapsed()
+}
+
+async fn is_handled(life: &Life) -> Result<(), String> {
+    let lag = metrics::sum(&life.world.server.metrics().await, "readmark_consumer_lag", &[]);
+    if lag > 0.0 { Err(format!("{lag} records are not handled")) } else { Ok(()) }
 }
 
 fn wrong(oracle: &Oracle, uid: u64, device: &Device) -> Vec<String> {
