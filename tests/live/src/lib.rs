@@ -18,6 +18,6 @@ pub use device::{Device, Place, Row};
 pub use group::{joined, message, sent};
 pub use phone::{Phone, World};
 pub use proxy::Proxy;
-pub use redis::Database;
+pub use redis::Redis;
 pub use session::Follower;
 pub use wire::{Heard, Refused, Wire};

@@ -3,29 +3,28 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// One database of a Redis.
-pub struct Database {
+/// A Redis of a test's own.
+pub struct Redis {
     address: String,
-    number: u32,
 }
 
-impl Database {
-    /// Of a Redis, given as `redis://HOST:PORT`.
+impl Redis {
+    /// At an address given as `redis://HOST:PORT`.
     #[must_use]
-    pub fn of(redis: &str, number: u32) -> Self {
-        let address = redis.strip_prefix("redis://").unwrap_or_else(|| panic!("{redis} is no address"));
-        Self { address: address.to_owned(), number }
+    pub fn at(url: &str) -> Self {
+        let address = url.strip_prefix("redis://").unwrap_or_else(|| panic!("{url} is no address"));
+        Self { address: address.to_owned() }
     }
 
     /// Its address.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("redis://{}/{}", self.address, self.number)
+        format!("redis://{}", self.address)
     }
 
     /// All of it is gone.
     pub async fn loses_all(&self) {
-        assert_eq!(self.tell("FLUSHDB").await, "+OK\r\n");
+        assert_eq!(self.tell("FLUSHALL").await, "+OK\r\n");
     }
 
     /// Some keys are gone, of whomever, as by eviction.
@@ -36,7 +35,7 @@ impl Database {
         assert!(gone.starts_with(':') && gone != ":0\r\n", "keys are gone: {gone}");
     }
 
-    /// All connections are cut, and no script is known any more: of every database.
+    /// All connections are cut, and no script is known any more.
     pub async fn cuts_and_forgets_scripts(&self) {
         assert_eq!(self.tell("SCRIPT FLUSH SYNC").await, "+OK\r\n");
         for kind in ["normal", "pubsub"] {
@@ -47,11 +46,10 @@ impl Database {
 
     async fn tell(&self, command: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).await.expect("Redis is there");
-        let asked = format!("SELECT {}\r\n{command}\r\nQUIT\r\n", self.number);
+        let asked = format!("{command}\r\nQUIT\r\n");
         stream.write_all(asked.as_bytes()).await.expect("Redis listens");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.expect("Redis answers");
-        let answer = answer.strip_prefix("+OK\r\n").and_then(|rest| rest.strip_suffix("+OK\r\n"));
-        answer.unwrap_or_else(|| panic!("{command} is not answered")).to_owned()
+        answer.strip_suffix("+OK\r\n").unwrap_or_else(|| panic!("{command} is not answered")).to_owned()
     }
 }

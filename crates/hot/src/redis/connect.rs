@@ -8,18 +8,18 @@ use redis::cluster::ClusterClientBuilder;
 use redis::cluster_async::ClusterConnection;
 use redis::io::tcp::{TcpSettings, socket2::TcpKeepalive};
 use redis::{
-    Client, ClientTlsConfig, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion,
-    RedisResult, TlsCertificates,
+    AsyncConnectionConfig, Client, ClientTlsConfig, ConnectionAddr, ConnectionInfo, IntoConnectionInfo,
+    ProtocolVersion, RedisResult, TlsCertificates,
 };
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Connecting may take this long.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_millis(1_000);
 /// An answer may take this long: scripts take microseconds, so a server that says nothing is away.
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_millis(1_000);
-/// So long it is tried at the start while answers take too long.
-const FIRST_ANSWER_WITHIN: Duration = Duration::from_secs(5);
+/// At the start, connecting and the first answer may take this long each.
+const FIRST_ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// A connection whose other end has vanished without a word is given up after this: within one more call.
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(3);
 const TCP_KEEPALIVE: Duration = Duration::from_secs(5);
@@ -172,13 +172,15 @@ impl Server {
     /// Connects; whether it is a cluster is the first server's to say.
     pub async fn connect(target: &Target) -> Result<Self, HotError> {
         let client = target.client(ProtocolVersion::RESP2)?;
-        let (manager, info) = first_answer(&client).await.map_err(|error| target.error(&error))?;
+        let info = first_answer(&client).await.map_err(|error| target.error(&error))?;
         check_version(target, &info)?;
         if !info.contains("cluster_enabled:1") {
             if target.infos.len() > 1 {
                 let detail = "several addresses are given, but the server is of no cluster";
                 return Err(HotError::new("connect", target.shown(), HotErrorKind::Refused, detail));
             }
+            let manager = ConnectionManager::new_lazy_with_config(client.clone(), manager_config())
+                .map_err(|error| target.error(&error))?;
             return Ok(Self::One(Box::new(One { client, manager: Mutex::new(manager) })));
         }
         let client = target.cluster(ProtocolVersion::RESP2).build().map_err(|error| target.error(&error))?;
@@ -210,23 +212,13 @@ impl Server {
     }
 }
 
-/// A connection, and what the server says of itself. Where everything starts at once, a server that is there may be slower
-/// than it ever is later: what took too long is tried again, what was refused is not.
-async fn first_answer(client: &Client) -> RedisResult<(ConnectionManager, String)> {
-    let began = Instant::now();
-    loop {
-        let answer: RedisResult<(ConnectionManager, String)> = async {
-            let mut manager = ConnectionManager::new_with_config(client.clone(), manager_config()).await?;
-            let info: String =
-                redis::cmd("INFO").arg("server").arg("cluster").query_async(&mut manager).await?;
-            Ok((manager, info))
-        }
-        .await;
-        match answer {
-            Err(error) if error.is_timeout() && began.elapsed() < FIRST_ANSWER_WITHIN => {}
-            done => return done,
-        }
-    }
+/// What the server says of itself. Where everything starts at once, one that is there may be slower than it ever is later.
+async fn first_answer(client: &Client) -> RedisResult<String> {
+    let patient = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(FIRST_ANSWER_WITHIN))
+        .set_response_timeout(Some(FIRST_ANSWER_WITHIN));
+    let mut connection = client.get_multiplexed_async_connection_with_config(&patient).await?;
+    redis::cmd("INFO").arg("server").arg("cluster").query_async(&mut connection).await
 }
 
 /// Scripts use what came with this version: sharded channels, effects in place of scripts in replication.

@@ -5,7 +5,7 @@
 
 use readmark_test_harness::{Options, Part, Server, Services, wait_for_answers};
 use readmark_test_live::life::{Life, Size, at_rest, seed};
-use readmark_test_live::{Database, World};
+use readmark_test_live::{Redis, World};
 use std::time::Instant;
 use tokio::sync::Mutex;
 
@@ -20,8 +20,8 @@ const LOSSES: [u64; 4] = [15, 30, 50, 70];
 const KEYS: usize = 60;
 /// One device of so many is cut at a time.
 const CUT_ONE_OF: usize = 4;
-/// The database of Redis that is emptied: of this test alone.
-const DATABASE: u32 = 9;
+/// The set of services with the Redis that loses what it has, of this test alone.
+const SERVICES: u16 = 12;
 
 const THREE_GATEWAYS: [&str; 5] =
     ["gateway,query", "gateway,query", "gateway,query", "catalog,notifier", "aggregator,watermark"];
@@ -78,7 +78,13 @@ async fn devices_show_the_truth_on_embedded_parts() {
 #[tokio::test(flavor = "multi_thread")]
 async fn devices_show_the_truth_on_full_parts() {
     let _alone = ALONE.lock().await;
-    let redis = Database::of(Services::shared().address(Part::Redis), DATABASE);
+    let own = tokio::task::spawn_blocking(|| {
+        let services = Services::own(SERVICES);
+        let url = services.address(Part::Redis).to_owned();
+        (services, url)
+    });
+    let (_services, url) = own.await.unwrap();
+    let redis = Redis::at(&url);
     let options = Options::full().processes(&THREE_GATEWAYS).env("READMARK_HOT__URL", &redis.url());
     let server = Server::start(options).await;
     live(&server, async |number| match number {
