@@ -149,11 +149,11 @@ async fn a_group_that_was_set_back_is_told_again() {
     let mut role = Role::join(&log, group_of(&options)).await;
     role.works_until_stored().await;
     let other = options.clone();
-    let mut setting_back = tokio::task::spawn_blocking(move || set_back(&other));
+    let setting_back = tokio::task::spawn_blocking(move || set_back(&other));
     while !setting_back.is_finished() {
         role.works_until("a turn", |_| true).await;
     }
-    (&mut setting_back).await.unwrap();
+    setting_back.await.unwrap();
     // Nothing follows that would move the positions.
     role.works_until_stored().await;
     delete_all(options);

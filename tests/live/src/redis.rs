@@ -16,12 +16,6 @@ impl Redis {
         Self { address: address.to_owned() }
     }
 
-    /// Its address.
-    #[must_use]
-    pub fn url(&self) -> String {
-        format!("redis://{}", self.address)
-    }
-
     /// All of it is gone.
     pub async fn loses_all(&self) {
         assert_eq!(self.tell("FLUSHALL").await, "+OK\r\n");

@@ -43,6 +43,8 @@ pub struct Wire {
     stream: WebSocketStream<TcpStream>,
     /// The subprotocol that the server has selected.
     pub subprotocol: Option<String>,
+    /// What the server said when it closed.
+    pub closing_words: Option<String>,
 }
 
 impl Wire {
@@ -102,7 +104,7 @@ impl Wire {
             Ok(Ok((stream, answer))) => {
                 let subprotocol = answer.headers().get("sec-websocket-protocol");
                 let subprotocol = subprotocol.and_then(|value| value.to_str().ok()).map(str::to_owned);
-                Ok(Self { stream, subprotocol })
+                Ok(Self { stream, subprotocol, closing_words: None })
             }
             Ok(Err(Error::Http(answer))) => Err(Refused::Status(answer.status().as_u16())),
             Ok(Err(error)) => Err(Refused::NoAnswer(error.to_string())),
@@ -141,6 +143,7 @@ impl Wire {
                     Heard::Frame(frame.unwrap_or_else(|error| panic!("{text} is no JSON: {error}")))
                 }
                 Some(Ok(Message::Close(close))) => {
+                    self.closing_words = close.as_ref().map(|close| close.reason.to_string());
                     Heard::Closed(close.map_or(1005, |close| close.code.into()))
                 }
                 Some(Ok(Message::Ping(_))) => Heard::Ping,

@@ -42,6 +42,7 @@ pub(super) struct State {
     /// Records of paused partitions that were fetched before the pause.
     held: Vec<Record>,
     places: BTreeMap<TopicPartition, Place>,
+    /// When the membership was lost last, as long as that excuses a fence.
     lost_at: Option<Instant>,
     paused: BTreeSet<TopicPartition>,
     /// What the role was asked to give back and has not.
@@ -340,8 +341,8 @@ impl Handover {
     }
 
     /// May it be a commit of this client's own former membership that the brokers have taken for another member's? Then all
-    /// that it owned is lost.
-    pub(super) fn is_fenced_by_itself(&self) -> bool {
+    /// that it owns is lost. A loss excuses one fence.
+    pub(super) fn lose_to_own_commit(&self) -> bool {
         let mut state = self.lock();
         let is_late = state.lost_at.take().is_some_and(|at| at.elapsed() < LATE_COMMITS_WITHIN);
         if is_late {

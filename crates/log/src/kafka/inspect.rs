@@ -2,7 +2,7 @@
 
 use super::config;
 use super::error::{code_of, log_error};
-use super::names::{Names, number, raw};
+use super::names::{Names, absolute, number, raw};
 use super::options::KafkaLogOptions;
 use super::rights;
 use super::words::{Listening, Words};
@@ -161,14 +161,7 @@ impl Inspector {
                     .at_partition(*partition));
             };
             element.error().map_err(|error| self.explained(asking.failed(&error), *partition))?;
-            offsets.push(match element.offset() {
-                KafkaOffset::Offset(offset) => u64::try_from(offset).ok(),
-                KafkaOffset::Beginning
-                | KafkaOffset::End
-                | KafkaOffset::Stored
-                | KafkaOffset::Invalid
-                | KafkaOffset::OffsetTail(_) => None,
-            });
+            offsets.push(absolute(element.offset()));
         }
         Ok(offsets)
     }

@@ -203,7 +203,7 @@ impl Member {
     /// the brokers after it had joined anew under its name. Otherwise another process has that name.
     fn begin_anew(&mut self, over: LogError) -> Result<(), LogError> {
         let why = self.consumer.client().fatal_error().map_or_else(String::new, |(_, why)| why);
-        if !why.starts_with(COMMIT_FENCED) || !self.handover.is_fenced_by_itself() {
+        if !why.starts_with(COMMIT_FENCED) || !self.handover.lose_to_own_commit() {
             return Err(over);
         }
         tracing::warn!(group = self.group, "a commit of the former membership came late, joining anew");

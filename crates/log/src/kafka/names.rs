@@ -59,21 +59,13 @@ impl Names {
         list
     }
 
-    /// The positions of a list, without those that are none.
+    /// The positions of an answer, without those that are none or were not looked up.
     pub(super) fn offsets(&self, list: &TopicPartitionList) -> Vec<(TopicPartition, Offset)> {
-        let offset = |one: &TopicPartitionListElem<'_>| match one.offset() {
-            KafkaOffset::Offset(next) => u64::try_from(next).ok(),
-            KafkaOffset::Beginning
-            | KafkaOffset::End
-            | KafkaOffset::Stored
-            | KafkaOffset::Invalid
-            | KafkaOffset::OffsetTail(_) => None,
-        };
-        let elements = list.elements();
         let position = |one: &TopicPartitionListElem<'_>| {
-            Some((self.partition(one.topic(), one.partition())?, offset(one)?))
+            one.error().ok()?;
+            Some((self.partition(one.topic(), one.partition())?, absolute(one.offset())?))
         };
-        elements.iter().filter_map(position).collect()
+        list.elements().iter().filter_map(position).collect()
     }
 
     /// A message as a record; `None` when it is of no topic of ours.
@@ -107,6 +99,18 @@ pub(super) fn number(partition: u32) -> i32 {
 
 pub(super) fn raw(offset: Offset) -> i64 {
     i64::try_from(offset).unwrap_or(i64::MAX)
+}
+
+/// An offset of Kafka's that is one, and no word for a place.
+pub(super) fn absolute(offset: KafkaOffset) -> Option<Offset> {
+    match offset {
+        KafkaOffset::Offset(offset) => u64::try_from(offset).ok(),
+        KafkaOffset::Beginning
+        | KafkaOffset::End
+        | KafkaOffset::Stored
+        | KafkaOffset::Invalid
+        | KafkaOffset::OffsetTail(_) => None,
+    }
 }
 
 /// Bytes of a record as it is counted against bounds.

@@ -63,6 +63,7 @@ async fn too_many_of_one_user(server: &Server) {
     let mut one_more = device(server, 9, "one-more").await;
     one_more.hello(None).await;
     assert_eq!(one_more.end().await, Heard::Closed(4003));
+    assert_eq!(one_more.closing_words.as_deref(), Some("too many connections"));
     let mut came = Vec::new();
     one_more.socket().read_to_end(&mut came).await.expect("it is closed in good order");
     assert_eq!(came, [0_u8; 0], "nothing comes after the close");

@@ -85,7 +85,7 @@ async fn devices_show_the_truth_on_full_parts() {
     });
     let (_services, url) = own.await.unwrap();
     let redis = Redis::at(&url);
-    let options = Options::full().processes(&THREE_GATEWAYS).env("READMARK_HOT__URL", &redis.url());
+    let options = Options::full().processes(&THREE_GATEWAYS).env("READMARK_HOT__URL", &url);
     let server = Server::start(options).await;
     live(&server, async |number| match number {
         0 => redis.cuts_and_forgets_scripts().await,
