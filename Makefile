@@ -23,7 +23,7 @@ check: ## formatting, lints, types, the policy of dependencies, schemas and docu
 	$(CARGO) fmt --all --check
 	clients/typescript/scripts/run check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
-	$(CARGO) clippy --locked --workspace --test chaos --test live -- -D warnings
+	$(CARGO) clippy --locked --workspace --test '*' -- -D warnings
 	scripts/dependencies
 	$(CARGO) test --locked --workspace --test schemas --test golden --test openapi $(addprefix --test ,$(DOCUMENTS))
 
