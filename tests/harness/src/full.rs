@@ -18,7 +18,7 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, Semaphore};
 
 /// Partitions of each topic: few, and more than any test has members.
 const PARTITIONS: u32 = 4;
@@ -28,6 +28,10 @@ const SECRET_BYTES: usize = 32;
 const PAGE: usize = 1_000;
 /// How long the brokers may be away from a test that looks into topics: they may have been killed just before.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(60);
+/// Servers of one test program whose tables are made at once. Cassandra makes one change of a schema after the
+/// other: when many ask, the last ones would wait for longer than a request may take.
+const SCHEMAS_AT_ONCE: usize = 2;
+static SCHEMA_CHANGES: Semaphore = Semaphore::const_new(SCHEMAS_AT_ONCE);
 /// The consuming roles, which are groups.
 pub const CONSUMING_ROLES: [&str; 3] = ["catalog", "aggregator", "watermark"];
 
@@ -80,6 +84,7 @@ impl Installation {
     /// Makes the secret, the topics and the tables, once.
     pub async fn set_up(&self, more_env: &[(String, String)]) {
         let make = || async {
+            let _turn = SCHEMA_CHANGES.acquire().await.expect("it is never closed");
             std::fs::create_dir_all(&self.data_dir).expect("the directory can be made");
             let secret: String = (0..SECRET_BYTES).map(|_| format!("{:02x}", rand::random::<u8>())).collect();
             std::fs::write(self.data_dir.join("secret"), secret).expect("the secret can be written");
