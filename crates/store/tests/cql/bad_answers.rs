@@ -70,7 +70,7 @@ async fn every_answer_has_its_disposition() {
     let store = open_with(&config).await;
     for (fault, kind) in ANSWERS {
         let id = ConversationId::new(&format!("bad {fault:?}")).unwrap();
-        proxy.lose(fault, 0, FOR_GOOD);
+        proxy.lose(fault, FOR_GOOD);
         let mut failed: Vec<(String, Result<(), StoreError>)> = Vec::new();
         // A hang-up is told apart from none only by time: a few calls show it.
         let kinds = if fault == Fault::Hangup { &KINDS[..3] } else { &KINDS[..] };
@@ -103,7 +103,7 @@ async fn what_is_never_answered_ends_within_its_time() {
     let (config, proxy) = proxied().await;
     let store = open_with(&config).await;
     let id = ConversationId::new("never answered").unwrap();
-    proxy.lose(Fault::Silence, 0, FOR_GOOD);
+    proxy.lose(Fault::Silence, FOR_GOOD);
     let start = Instant::now();
     let write = write(&store, Kind::Head, &id).await.unwrap_err();
     let read = store.conversation(&id).await.unwrap_err();
@@ -125,7 +125,7 @@ async fn a_store_that_can_not_be_opened_says_whether_waiting_helps() {
         (Fault::Unavailable, StoreErrorKind::Unavailable),
         (Fault::Unauthorized, StoreErrorKind::Refused),
     ] {
-        proxy.lose(fault, 0, FOR_GOOD);
+        proxy.lose(fault, FOR_GOOD);
         let error = CqlStore::open(&config, Arc::new(now)).await.unwrap_err();
         proxy.heal();
         assert_eq!(error.kind, kind, "{fault:?}: {error}");

@@ -1,6 +1,6 @@
 //! One write of each kind: single statements and batches, registers, sets, flags, rows, cells that expire.
 
-use crate::server::{now, open};
+use crate::server::now;
 use crate::writes::{add, message, seq};
 use readmark_domain::counting::MessageFlags;
 use readmark_domain::dead_letter::{Actor, LetterId, Outcome, Resolution};
@@ -143,8 +143,7 @@ pub async fn write(store: &CqlStore, kind: Kind, id: &ConversationId) -> Result<
 }
 
 /// Everything that [`write`] may have left, as text without what names the conversation.
-pub async fn state(id: &ConversationId) -> String {
-    let store = open().await;
+pub async fn state(store: &CqlStore, id: &ConversationId) -> String {
     let uid = user(id);
     let messages = store.messages(id, Seq::ZERO, seq(127)).await.unwrap();
     let LetterId { partition, offset } = letter(id);

@@ -7,6 +7,7 @@ use crate::writes::seq;
 use readmark_domain::id::ConversationId;
 use readmark_store::ConversationStore;
 use readmark_store::cql::{CqlConfig, CqlStore};
+use std::collections::BTreeSet;
 
 /// More than any call sends again.
 const FOR_GOOD: u32 = 1_000;
@@ -29,19 +30,21 @@ fn named(what: &str, kind: Kind) -> ConversationId {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_that_timed_out_is_repeated() {
     let (store, proxy) = behind_a_proxy(10_000).await;
+    let direct = open().await;
     for kind in KINDS {
         let calm = named("calm", kind);
-        let before = proxy.writes();
+        let before = proxy.written().len();
         write(&store, kind, &calm).await.unwrap();
-        let requests = proxy.writes() - before;
-        assert!(requests > 0, "{kind:?} wrote nothing");
-        for skipped in 0..requests {
-            let id = named(&format!("repeated {skipped}"), kind);
+        let requests: BTreeSet<_> = proxy.written().drain(before..).collect();
+        assert!(!requests.is_empty(), "{kind:?} wrote nothing");
+        let wanted = state(&direct, &calm).await;
+        for (number, statements) in requests.iter().enumerate() {
+            let id = named(&format!("repeated {number}"), kind);
             let before = proxy.lost();
-            proxy.lose(Fault::WriteTimeout, skipped, 2);
+            proxy.lose_of(statements, Fault::WriteTimeout, 2);
             write(&store, kind, &id).await.unwrap();
-            assert_eq!(proxy.lost() - before, 2, "{kind:?}: answers lost after {skipped}");
-            assert_eq!(state(&id).await, state(&calm).await, "{kind:?}");
+            assert_eq!(proxy.lost() - before, 2, "{kind:?}: answers to {statements:?} that were lost");
+            assert_eq!(state(&direct, &id).await, wanted, "{kind:?}");
         }
     }
     let (prepared, lost) = (proxy.prepared_writes(), proxy.lost_statements());
@@ -54,16 +57,17 @@ async fn a_write_that_timed_out_is_repeated() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_that_landed_may_fail_and_be_tried_again() {
     let (store, proxy) = behind_a_proxy(700).await;
+    let direct = open().await;
     for fault in [Fault::WriteTimeout, Fault::Silence] {
         for kind in KINDS {
             let (id, calm) = (named(&format!("{fault:?}"), kind), named(&format!("calm {fault:?}"), kind));
             write(&store, kind, &calm).await.unwrap();
-            proxy.lose(fault, 0, FOR_GOOD);
+            proxy.lose(fault, FOR_GOOD);
             let error = write(&store, kind, &id).await.expect_err("an answer that was lost");
             assert!(error.is_retryable(), "{fault:?}, {kind:?}: {error}");
             proxy.heal();
             write(&store, kind, &id).await.unwrap();
-            assert_eq!(state(&id).await, state(&calm).await, "{fault:?}, {kind:?}");
+            assert_eq!(state(&direct, &id).await, state(&direct, &calm).await, "{fault:?}, {kind:?}");
         }
     }
 }
@@ -74,7 +78,7 @@ async fn a_lost_answer_is_no_lost_write() {
     let (store, proxy) = behind_a_proxy(700).await;
     for fault in [Fault::WriteTimeout, Fault::Silence] {
         let id = named(&format!("landed {fault:?}"), Kind::Head);
-        proxy.lose(fault, 0, FOR_GOOD);
+        proxy.lose(fault, FOR_GOOD);
         store.raise_head(&id, seq(77)).await.expect_err("an answer that was lost");
         proxy.heal();
         let head = open().await.conversation(&id).await.unwrap().map(|c| c.head);

@@ -52,7 +52,8 @@ impl Fault {
 
 struct Plan {
     fault: Fault,
-    skipped: u32,
+    /// The requests that it is for; all without them.
+    of: Option<BTreeSet<String>>,
     left: u32,
 }
 
@@ -60,9 +61,9 @@ struct Plan {
 struct Shared {
     plan: Mutex<Option<Plan>>,
     lost: AtomicU32,
-    writes: AtomicU32,
     /// Statements by their ids.
     texts: Mutex<HashMap<Vec<u8>, String>>,
+    written: Mutex<Vec<BTreeSet<String>>>,
     lost_texts: Mutex<BTreeSet<String>>,
 }
 
@@ -91,9 +92,15 @@ impl Proxy {
         Self { address, shared }
     }
 
-    /// After `skipped` answers the next `count` get that fault.
-    pub fn lose(&self, fault: Fault, skipped: u32, count: u32) {
-        *lock(&self.shared.plan) = Some(Plan { fault, skipped, left: count });
+    /// The next `count` answers get that fault.
+    pub fn lose(&self, fault: Fault, count: u32) {
+        *lock(&self.shared.plan) = Some(Plan { fault, of: None, left: count });
+    }
+
+    /// The next `count` answers to requests of just these statements get that fault. Requests of one call are on
+    /// their way together, and which is answered first is anybody's guess.
+    pub fn lose_of(&self, statements: &BTreeSet<String>, fault: Fault, count: u32) {
+        *lock(&self.shared.plan) = Some(Plan { fault, of: Some(statements.clone()), left: count });
     }
 
     /// All answers come as they are.
@@ -106,9 +113,9 @@ impl Proxy {
         self.shared.lost.load(Ordering::SeqCst)
     }
 
-    /// How many requests to write the server has done so far.
-    pub fn writes(&self) -> u32 {
-        self.shared.writes.load(Ordering::SeqCst)
+    /// The statements of each request to write that the server has done so far.
+    pub fn written(&self) -> Vec<BTreeSet<String>> {
+        lock(&self.shared.written).clone()
     }
 
     /// The statements that were prepared and write.
@@ -187,7 +194,8 @@ fn is_done_write(request: &[u8], answer: &[u8]) -> bool {
 impl Shared {
     fn learn(&self, request: &[u8], answer: &[u8]) {
         if is_done_write(request, answer) {
-            self.writes.fetch_add(1, Ordering::SeqCst);
+            let statements = self.statements_of(request);
+            lock(&self.written).push(statements);
         }
         let is_prepared = request[4] == OPCODE_PREPARE
             && answer[4] == OPCODE_RESULT
@@ -198,6 +206,11 @@ impl Shared {
             let id = short_bytes(answer, HEADER_BYTES + 4);
             lock(&self.texts).insert(id.to_vec(), String::from_utf8(text.to_vec()).unwrap());
         }
+    }
+
+    fn statements_of(&self, request: &[u8]) -> BTreeSet<String> {
+        let is_in = |id: &[u8]| request.windows(id.len()).any(|part| part == id);
+        lock(&self.texts).iter().filter(|(id, _)| is_in(id)).map(|(_, text)| text.clone()).collect()
     }
 
     /// The fault that this answer gets; it counts.
@@ -212,16 +225,13 @@ impl Shared {
         if !is_met || current.left == 0 {
             return None;
         }
-        if current.skipped > 0 {
-            current.skipped -= 1;
+        let statements = self.statements_of(request);
+        if current.of.as_ref().is_some_and(|of| *of != statements) {
             return None;
         }
         current.left -= 1;
         self.lost.fetch_add(1, Ordering::SeqCst);
-        let texts = lock(&self.texts);
-        let is_in = |id: &[u8]| request.windows(id.len()).any(|part| part == id);
-        let lost = texts.iter().filter(|(id, _)| is_in(id)).map(|(_, text)| text.clone());
-        lock(&self.lost_texts).extend(lost);
+        lock(&self.lost_texts).extend(statements);
         Some(current.fault)
     }
 }
