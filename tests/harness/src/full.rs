@@ -18,7 +18,9 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{OnceCell, Semaphore};
+use tokio::task::block_in_place;
 
 /// Partitions of each topic: few, and more than any test has members.
 const PARTITIONS: u32 = 4;
@@ -176,11 +178,15 @@ impl Installation {
     pub fn remove(self) {
         if self.set_up.initialized() && !self.services.is_thrown_away() {
             // A runtime can't be entered from within another one.
-            let removed = std::thread::spawn(move || {
+            let removal = std::thread::spawn(move || {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
                 runtime.expect("a runtime").block_on(self.take_away());
             });
-            if removed.join().is_err() {
+            // A program's tests share few threads: proxies and callers of others must not stand still meanwhile.
+            let shares_threads = Handle::try_current()
+                .is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
+            let removed = if shares_threads { block_in_place(|| removal.join()) } else { removal.join() };
+            if removed.is_err() {
                 eprintln!("topics or tables are left behind");
             }
         }
