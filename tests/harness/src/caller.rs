@@ -66,7 +66,7 @@ impl Caller {
                     (asked_s.map_or(RECONNECT_PAUSE, Duration::from_secs), reply.to_string())
                 }
                 Ok(reply) => {
-                    self.server.has_waited(started.elapsed());
+                    self.server.has_answered(started.elapsed());
                     return reply;
                 }
                 Err(error) => (RECONNECT_PAUSE, error),

@@ -6,6 +6,9 @@ use std::time::Duration;
 
 /// Kills the server with SIGKILL after each pause and starts it again at once, until `work` is done. Returns
 /// how often; the server is running when this returns.
+///
+/// After a life without an answer the next one lasts until there is one: where the machine needs longer than the
+/// pause to take up work, nothing would ever be done.
 pub async fn while_killing(
     server: &Server,
     mut pause: impl FnMut() -> Duration,
@@ -13,11 +16,21 @@ pub async fn while_killing(
 ) -> usize {
     tokio::pin!(work);
     let mut kills = 0;
+    let mut answered = server.answered();
+    let mut was_idle = false;
     loop {
+        let before = *answered.borrow();
+        let life = async {
+            tokio::time::sleep(pause()).await;
+            if was_idle {
+                answered.wait_for(|answered| *answered > before).await.expect("the server counts");
+            }
+        };
         tokio::select! {
             () = &mut work => return kills,
-            () = tokio::time::sleep(pause()) => {}
+            () = life => {}
         }
+        was_idle = *answered.borrow() == before;
         server.kill();
         kills += 1;
         let restart = server.restart();

@@ -31,6 +31,7 @@ mod socket;
 pub mod token;
 mod topic_record;
 mod topics;
+mod uptime;
 mod wait;
 
 pub use beacons::Beacons;
@@ -50,7 +51,8 @@ pub use reply::Reply;
 pub use rustix::process::Signal;
 pub use server::Server;
 pub use topic_record::{PartitionEnds, TopicRecord};
-pub use wait::{DEADLINE, wait_until};
+pub use uptime::Uptime;
+pub use wait::{DEADLINE, wait_until, wait_while_moving};
 
 /// Milliseconds since 1970, now.
 #[must_use]

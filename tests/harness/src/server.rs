@@ -9,12 +9,14 @@ use crate::output::Output;
 use crate::process::{Address, Process, Program, ReservedPort, Start};
 use crate::reply::Reply;
 use crate::token;
+use crate::uptime::Uptime;
 use futures::future::join_all;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::sync::watch;
 
 struct Shared {
     options: Options,
@@ -27,6 +29,8 @@ struct Shared {
     turn: AtomicUsize,
     unanswered: AtomicUsize,
     longest_wait_ms: AtomicU64,
+    answered: watch::Sender<u64>,
+    uptime: Uptime,
 }
 
 /// A server that tests may share between tasks. The last owner kills it.
@@ -65,6 +69,8 @@ impl Server {
             turn: AtomicUsize::new(0),
             unanswered: AtomicUsize::new(0),
             longest_wait_ms: AtomicU64::new(0),
+            answered: watch::Sender::default(),
+            uptime: Uptime::default(),
         };
         let server = Self { shared: Arc::new(shared) };
         if processes.is_empty() {
@@ -113,6 +119,7 @@ impl Server {
     pub async fn restart(&self) {
         self.set_up().await;
         join_all(self.processes().iter().map(Process::restart)).await;
+        self.shared.uptime.begin();
     }
 
     /// Starts it and waits until it is ready or a process has ended.
@@ -130,6 +137,7 @@ impl Server {
 
     /// Ends it with SIGKILL, as a crash would.
     pub fn kill(&self) {
+        self.shared.uptime.end();
         self.processes().iter().for_each(Process::kill);
     }
 
@@ -219,9 +227,21 @@ impl Server {
         Duration::from_millis(self.shared.longest_wait_ms.load(Ordering::SeqCst))
     }
 
-    pub(crate) fn has_waited(&self, waited: Duration) {
-        let ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
+    /// How many callers, who send again what was refused for now, have got their answers.
+    pub(crate) fn answered(&self) -> watch::Receiver<u64> {
+        self.shared.answered.subscribe()
+    }
+
+    pub(crate) fn has_answered(&self, after: Duration) {
+        let ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
         self.shared.longest_wait_ms.fetch_max(ms, Ordering::SeqCst);
+        self.shared.answered.send_modify(|answered| *answered += 1);
+    }
+
+    /// How long it was up between its starts and its kills.
+    #[must_use]
+    pub fn uptime(&self) -> &Uptime {
+        &self.shared.uptime
     }
 
     /// One request, one answer, of any process that takes calls and lives; `Err` says why there is none.

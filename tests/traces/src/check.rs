@@ -2,13 +2,13 @@
 
 use crate::trace::{Expected, ExpectedMessage, Trace};
 use readmark_test_harness::device::{Devices, Following};
-use readmark_test_harness::{Server, wait_until};
+use readmark_test_harness::{Server, wait_while_moving};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::sync::Mutex;
 
-/// How long applying a whole trace may take on a busy machine, in a debug build.
-const WITHIN: Duration = Duration::from_secs(120);
+/// How long nothing may change while a trace is being applied, on a busy machine, in a debug build.
+const STILL: Duration = Duration::from_secs(120);
 /// Most messages a query may ask for.
 const QUERY_MESSAGES: usize = 200;
 /// Differences shown when answers are wrong.
@@ -24,12 +24,12 @@ pub async fn check_answers(server: &Server, trace: &Trace) {
     let id = &trace.conversation_id;
     let pages: Vec<_> = trace.expected.messages.chunks(QUERY_MESSAGES).collect();
     for (number, page) in pages.iter().enumerate() {
-        wait_until(WITHIN, &format!("page {number} of the receipts of {id}"), || async {
+        wait_while_moving(STILL, &format!("page {number} of the receipts of {id}"), || async {
             none_wrong(wrong_counts(server, id, page).await?)
         })
         .await;
     }
-    wait_until(WITHIN, &format!("the unread in {id}"), || async {
+    wait_while_moving(STILL, &format!("the unread in {id}"), || async {
         none_wrong(wrong_unread(server, trace).await?)
     })
     .await;
@@ -84,7 +84,7 @@ async fn wrong_unread(server: &Server, trace: &Trace) -> Result<Vec<String>, Str
         let reply = server.as_service().try_send("GET", &path, &Value::Null).await?;
         Ok::<_, String>(differing_unread(trace, uid, *unread, &reply.json()))
     }));
-    let wrong: Vec<_> = answers.buffer_unordered(READERS_AT_ONCE).try_collect().await?;
+    let wrong: Vec<_> = answers.buffered(READERS_AT_ONCE).try_collect().await?;
     Ok(wrong.into_iter().flatten().collect())
 }
 
@@ -139,7 +139,7 @@ pub fn check_devices(devices: &Devices, trace: &Trace) -> Result<(), String> {
 /// Waits until the senders' devices show what is expected, by what is told while the server runs.
 pub async fn wait_for_devices(server: &Server, trace: &Trace) {
     let following = Mutex::new(Following::default());
-    wait_until(WITHIN, &format!("the devices of {}", trace.conversation_id), || async {
+    wait_while_moving(STILL, &format!("the devices of {}", trace.conversation_id), || async {
         check_devices(following.lock().await.catch_up(server).await, trace)
     })
     .await;

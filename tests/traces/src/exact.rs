@@ -46,6 +46,7 @@ pub async fn exact(options: Options, how: Play) {
 pub async fn exact_while_killed(options: Options, how: Play) {
     let (server, traces) = (Server::start(options).await, Trace::both());
     let kills = while_killing(&server, || KILL_EVERY, play_both(&server, &traces, how)).await;
+    println!("{kills} kills: {how:?}");
     assert!(kills >= LEAST_KILLS, "{kills} kills");
     check(&server, &traces).await;
 }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use tokio::time::Instant;
 
 /// Who hands in the reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +30,7 @@ pub struct Play {
     pub twice: bool,
     /// Who hands in the reads.
     pub reads: Reads,
-    /// Time that the events are spread over; zero for full speed.
+    /// Time of the server's being up that the events are spread over; zero for full speed.
     pub spread_over: Duration,
 }
 
@@ -68,11 +67,11 @@ pub async fn play(server: &Server, trace: &Trace, play: Play) {
         in_flight: Arc::new(Semaphore::new(play.in_flight)),
         reads: BTreeMap::new(),
     };
-    let started = Instant::now();
+    let begun = server.uptime().total();
     let mut sent = 0;
     for part in parts(&trace.steps, play) {
         let due = play.spread_over.mul_f64(sent as f64 / trace.steps.len() as f64);
-        tokio::time::sleep_until(started + due).await;
+        server.uptime().reach(begun + due).await;
         player.send(part).await;
         sent += part.len();
     }
