@@ -10,7 +10,7 @@ use readmark_log::kafka::{
     KafkaLog, KafkaLogOptions, Remedy, TopicFinding, TopicPlan, TopicReport, TopicSizing, check_topics,
     create_topics, setup_topics,
 };
-use readmark_log::{EventLog, LogErrorKind, NewRecord};
+use readmark_log::{EventLog, LogErrorKind, NewRecord, TopicPartition};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -247,6 +247,9 @@ async fn no_topic_is_made_by_asking_for_it() {
     };
     let append = tokio::time::timeout(Duration::from_secs(5), log.append(vec![record])).await;
     assert!(!matches!(append, Ok(Ok(_))), "appended to a topic that is gone: {append:?}");
+    // Nor is a process ended by it: a broker that has just come back knows of no topic either.
+    let error = log.end_offset(TopicPartition { topic: Topic::Acks, partition: 0 }).await.unwrap_err();
+    assert!(error.is_retryable(), "{error}");
     let report = check_topics(&options, &SIZING.plans()).await.unwrap();
     assert_eq!(
         report.left().filter(|finding| finding.matter == "topic").count(),

@@ -2,7 +2,8 @@ use crate::error::{LogError, LogErrorKind};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 
 /// What to do after an error with that code. What is not listed is taken as passing: brokers come back, and an
-/// append that is tried again harms nobody.
+/// append that is tried again harms nobody. So are topics and partitions that are not known: that they are there was
+/// seen at the start, and a broker that comes back answers for a moment before it knows what it has.
 #[allow(clippy::wildcard_enum_match_arm, reason = "two hundred codes, most of them of calls never made")]
 pub(super) const fn kind_of(code: Code) -> LogErrorKind {
     match code {
@@ -12,8 +13,6 @@ pub(super) const fn kind_of(code: Code) -> LogErrorKind {
         | Code::MessageSizeTooLarge
         | Code::InvalidMessageSize
         | Code::InvalidTopic
-        | Code::UnknownTopic
-        | Code::UnknownPartition
         | Code::InvalidRecord
         | Code::PolicyViolation
         | Code::InvalidConfig
@@ -61,5 +60,12 @@ mod tests {
         assert_eq!(kind_of(Code::MessageTimedOut), LogErrorKind::Unavailable);
         assert_eq!(kind_of(Code::QueueFull), LogErrorKind::Unavailable);
         assert_eq!(kind_of(Code::IllegalGeneration), LogErrorKind::NotOwner);
+    }
+
+    #[test]
+    fn what_a_broker_does_not_know_yet_is_waited_for() {
+        for code in [Code::UnknownTopic, Code::UnknownPartition, Code::UnknownTopicOrPartition] {
+            assert_eq!(kind_of(code), LogErrorKind::Unavailable, "{code}");
+        }
     }
 }
