@@ -183,7 +183,11 @@ pub async fn create_replicated(options: &KafkaLogOptions, partitions: u32, repli
         .into_iter()
         .map(|topic| TopicPlan { topic, partitions, replication, settings: BTreeMap::new() })
         .collect();
-    create_topics(options, &plans).await.expect("the topics are made");
+    let started = Instant::now();
+    while let Err(error) = create_topics(options, &plans).await {
+        // A broker that was just started, on a busy machine, answers, but may not be done in time.
+        assert!(error.is_retryable() && started.elapsed() < DEADLINE, "the topics are made: {error}");
+    }
 }
 
 /// Removes them, from within a drop.
