@@ -30,6 +30,10 @@ use tokio_util::sync::CancellationToken;
 
 /// Records appended in one call when preparing.
 const RECORDS_PER_APPEND: usize = 4_096;
+/// Pause between two looks at what is done, small beside what is measured.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+/// Far more than any number of receipts that fits a disk's cache takes.
+const DONE_WITHIN: Duration = Duration::from_secs(300);
 
 struct Size {
     groups: u64,
@@ -150,12 +154,19 @@ async fn append_acks(size: &Size, ports: &Ports, now: TimeMs) -> Outcome<u64> {
 
 /// Waits until the aggregator has stored the end of every partition.
 async fn at_the_end(ports: &Ports, rules: &Rules) -> Outcome<()> {
-    let group = rules.group(Aggregator::NAME);
+    let (group, started) = (rules.group(Aggregator::NAME), Instant::now());
     for partition in 0..ports.log.partitions(Topic::Acks) {
         let at = TopicPartition { topic: Topic::Acks, partition };
         let end = ports.log.end_offset(at).await?;
-        while ports.log.committed(&group, at).await?.unwrap_or(0) < end {
-            tokio::time::sleep(Duration::from_millis(2)).await;
+        loop {
+            let stored = ports.log.committed(&group, at).await?.unwrap_or(0);
+            if stored >= end {
+                break;
+            }
+            if started.elapsed() > DONE_WITHIN {
+                return Err(format!("{at:?}: {stored} of {end} after {DONE_WITHIN:?}").into());
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
         }
     }
     Ok(())

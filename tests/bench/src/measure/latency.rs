@@ -9,8 +9,8 @@ use crate::acks::{AckTimes, Poster};
 use crate::arguments::{argument, parts, say_machine};
 use crate::group::{Group, SENDER, number};
 use crate::latencies::Latencies;
-use readmark_test_harness::Server;
-use std::time::Duration;
+use readmark_test_harness::{DEADLINE, Server};
+use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 /// Pause between two questions of a poller; part of what is measured.
@@ -43,10 +43,18 @@ pub async fn run() {
 async fn poll(server: Server, group: Group, seq: u64, times: AckTimes) {
     let path = format!("/v1/conversations/{}/messages/{seq}/receipt", group.id);
     let caller = server.as_user(SENDER, "desktop");
-    let mut known = 0;
+    let (mut known, mut changed) = (0, Instant::now());
     while known + 1 < group.members as usize {
         let receipt = caller.get_until_answered(&path).await.json();
+        let before = known;
         known = times.known(seq, number(&receipt["read"]).unwrap_or(0) as usize);
+        if known > before {
+            changed = Instant::now();
+        }
+        assert!(
+            changed.elapsed() < DEADLINE,
+            "{path}: no further ack within {DEADLINE:?}; last seen: {receipt}"
+        );
         tokio::time::sleep(POLL_EVERY).await;
     }
 }
