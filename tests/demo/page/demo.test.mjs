@@ -86,8 +86,9 @@ class Page {
     const faults = [];
     page.on("pageerror", (error) => faults.push(error.message));
     page.on("console", (message) => {
-      // While the server is away a browser says so by itself.
-      if (message.type() === "error" && !/ERR_CONNECTION_REFUSED|WebSocket connection/.test(message.text())) {
+      // While the server is away, or was killed with a request on its way, a browser says so by itself.
+      const isAway = /ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|WebSocket connection/;
+      if (message.type() === "error" && !isAway.test(message.text())) {
         faults.push(message.text());
       }
     });
