@@ -113,9 +113,9 @@ impl Proxy {
         self.shared.lost.load(Ordering::SeqCst)
     }
 
-    /// The statements of each request to write that the server has done so far.
-    pub fn written(&self) -> Vec<BTreeSet<String>> {
-        lock(&self.shared.written).clone()
+    /// The statements of each request to write that the server has done since this was asked last.
+    pub fn take_written(&self) -> Vec<BTreeSet<String>> {
+        std::mem::take(&mut *lock(&self.shared.written))
     }
 
     /// The statements that were prepared and write.
