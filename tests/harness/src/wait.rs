@@ -44,12 +44,12 @@ where
     Fut: Future<Output = Result<T, String>>,
 {
     let started = Instant::now();
-    let (mut last, mut changed) = (None, started);
+    let (mut last, mut changed) = (String::new(), started);
     let mut pause = FIRST_PAUSE;
     loop {
         let seen = match check().await {
             Ok(value) => return value,
-            Err(seen) => Some(seen),
+            Err(seen) => seen,
         };
         if last != seen {
             (last, changed) = (seen, Instant::now());
@@ -57,8 +57,7 @@ where
         let (waited, still) = (started.elapsed(), changed.elapsed());
         assert!(
             waited < bounds.total && still < bounds.still,
-            "waited {waited:.1?} for {what}; for {still:.1?} seen: {}",
-            last.unwrap_or_default()
+            "waited {waited:.1?} for {what}; for {still:.1?} seen: {last}"
         );
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
