@@ -2,7 +2,7 @@
 
 use crate::full::Installation;
 use crate::server::Server;
-use crate::wait_until;
+use crate::wait_while_moving;
 use readmark_events::Topic;
 use readmark_log::partitioner::partition_of;
 use readmark_log::{Offset, TopicPartition};
@@ -10,8 +10,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Longest wait for what a role has missed to be handled: far more than a session, a restart and a rebalance take.
-const WITHIN: Duration = Duration::from_secs(120);
 /// Users of the beacons begin here, far from those of the tests.
 const FIRST_SENDER: u64 = 700_000_000;
 const FIRST_READER: u64 = 710_000_000;
@@ -69,7 +67,7 @@ impl Beacons {
         }
         let waited = format!("the {role} to have handled {topic}");
         for (at, end) in ends {
-            wait_until(WITHIN, &waited, || async move {
+            wait_while_moving(&waited, || async move {
                 let position = installation.committed(role, at).await;
                 if position >= Some(end) { Ok(()) } else { Err(format!("{at}: {position:?} of {end}")) }
             })

@@ -6,8 +6,9 @@ use crate::server::Server;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// How long a backend keeps sending what was not answered.
-const KEEPS_SENDING: Duration = Duration::from_secs(90);
+/// How long a backend keeps sending what was not answered: longer than a part may take to start again on a busy machine,
+/// and to be found again.
+const KEEPS_SENDING: Duration = Duration::from_secs(300);
 /// Pause before a request without an answer is sent again.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(50);
 

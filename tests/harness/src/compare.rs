@@ -3,22 +3,19 @@
 use crate::device::{Devices, Following};
 use crate::oracle::{Oracle, Unread};
 use crate::server::Server;
-use crate::wait::wait_until;
+use crate::wait::wait_while_moving;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::time::Duration;
 use tokio::sync::Mutex;
 
 /// Most messages a query may ask for.
 const QUERY_MESSAGES: usize = 200;
 /// Differences shown when answers are wrong.
 const SHOWN: usize = 10;
-/// Everything that waited behind a crash is applied within this time.
-const WITHIN: Duration = Duration::from_secs(60);
 
 /// Waits until every N/M and every unread count of every conversation is answered as the oracle says.
 pub async fn wait_for_answers(server: &Server, oracle: &Oracle) {
-    wait_until(WITHIN, "the answers to be the oracle's", || async {
+    wait_while_moving("the answers to be the oracle's", || async {
         let mut wrong = Vec::new();
         for id in oracle.conversations() {
             wrong.extend(wrong_counts(server, oracle, id).await?);
@@ -101,7 +98,7 @@ fn is_right(found: &Value, unread: &Unread) -> bool {
 /// 1,000 messages, of which every change is told. Of a recall the IM tells its devices itself.
 pub async fn wait_for_devices(server: &Server, oracle: &Oracle) {
     let following = Mutex::new(Following::default());
-    wait_until(WITHIN, "the devices to show what the oracle says", || async {
+    wait_while_moving("the devices to show what the oracle says", || async {
         let mut following = following.lock().await;
         let wrong = wrong_devices(following.catch_up(server).await, oracle);
         let shown = wrong.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join("; ");

@@ -13,6 +13,7 @@ use readmark_log::kafka::{KafkaLog, KafkaLogOptions, delete_topics};
 use readmark_log::{EventLog, Group, LogError, NewRecord, Offset, TopicPartition};
 use readmark_test_services::{Part, Services};
 use scylla::client::session_builder::SessionBuilder;
+use scylla::statement::Statement;
 use std::ffi::OsString;
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -29,7 +30,10 @@ const SECRET_BYTES: usize = 32;
 /// Records read at once.
 const PAGE: usize = 1_000;
 /// How long the brokers may be away from a test that looks into topics: they may have been killed just before.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(60);
+const ANSWERS_WITHIN: Duration = Duration::from_secs(180);
+/// How long taking away a keyspace may take behind the changes that others have asked for: what is left behind makes all
+/// later changes slower.
+const DROPPED_WITHIN: Duration = Duration::from_secs(180);
 /// Servers of one test program whose tables are made at once. Cassandra makes one change of a schema after the
 /// other: when many ask, the last ones would wait for longer than a request may take.
 const SCHEMAS_AT_ONCE: usize = 2;
@@ -198,7 +202,8 @@ impl Installation {
         let session = session.build().await.expect("Cassandra answers");
         // What `readmark setup` makes: the tables, and the lock that keeps two of it apart.
         for keyspace in [self.name.clone(), format!("{}_setup", self.name)] {
-            let drop = format!("DROP KEYSPACE IF EXISTS {keyspace}");
+            let mut drop = Statement::new(format!("DROP KEYSPACE IF EXISTS {keyspace}"));
+            drop.set_request_timeout(Some(DROPPED_WITHIN));
             session.query_unpaged(drop, ()).await.expect("a keyspace can be dropped");
         }
         delete_topics(&self.options(), &Topic::ALL).await.expect("topics can be removed");

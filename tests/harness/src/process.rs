@@ -14,8 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::net::TcpSocket;
 
-/// How long a start may take: on full parts partitions may have to be waited for until a session is over.
-const READY_WITHIN: Duration = Duration::from_secs(60);
+/// How long a start may take: on full parts partitions may have to be waited for until a session is over. Several of them
+/// at once share a busy machine with starting parts.
+const READY_WITHIN: Duration = Duration::from_secs(180);
 
 /// How a start ended.
 #[derive(Debug)]

@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 
 /// How long a test waits for what should take milliseconds: long, because the machine may be busy, and
 /// nothing is gained by giving up early.
-pub const DEADLINE: Duration = Duration::from_secs(30);
+pub const DEADLINE: Duration = Duration::from_secs(60);
+
+/// How long nothing may change while much is being applied, on a busy machine, in a debug build.
+const STILL: Duration = Duration::from_secs(120);
 
 /// Pause before the first look again; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
@@ -23,13 +26,13 @@ where
     wait(Bounds { still: deadline, total: deadline }, what, check).await
 }
 
-/// As [`wait_until`] for work whose length is the machine's: fails when what is seen has not changed for `still`.
-pub async fn wait_while_moving<T, F, Fut>(still: Duration, what: &str, check: F) -> T
+/// As [`wait_until`] for work whose length is the machine's: fails when what is seen has not changed for [`STILL`].
+pub async fn wait_while_moving<T, F, Fut>(what: &str, check: F) -> T
 where
     F: FnMut() -> Fut,
     Fut: Future<Output = Result<T, String>>,
 {
-    wait(Bounds { still, total: LONGEST_MOVE }, what, check).await
+    wait(Bounds { still: STILL, total: LONGEST_MOVE }, what, check).await
 }
 
 struct Bounds {

@@ -4,11 +4,8 @@ use crate::trace::{Expected, ExpectedMessage, Trace};
 use readmark_test_harness::device::{Devices, Following};
 use readmark_test_harness::{Server, wait_while_moving};
 use serde_json::{Value, json};
-use std::time::Duration;
 use tokio::sync::Mutex;
 
-/// How long nothing may change while a trace is being applied, on a busy machine, in a debug build.
-const STILL: Duration = Duration::from_secs(120);
 /// Most messages a query may ask for.
 const QUERY_MESSAGES: usize = 200;
 /// Differences shown when answers are wrong.
@@ -24,12 +21,12 @@ pub async fn check_answers(server: &Server, trace: &Trace) {
     let id = &trace.conversation_id;
     let pages: Vec<_> = trace.expected.messages.chunks(QUERY_MESSAGES).collect();
     for (number, page) in pages.iter().enumerate() {
-        wait_while_moving(STILL, &format!("page {number} of the receipts of {id}"), || async {
+        wait_while_moving(&format!("page {number} of the receipts of {id}"), || async {
             none_wrong(wrong_counts(server, id, page).await?)
         })
         .await;
     }
-    wait_while_moving(STILL, &format!("the unread in {id}"), || async {
+    wait_while_moving(&format!("the unread in {id}"), || async {
         none_wrong(wrong_unread(server, trace).await?)
     })
     .await;
@@ -139,7 +136,7 @@ pub fn check_devices(devices: &Devices, trace: &Trace) -> Result<(), String> {
 /// Waits until the senders' devices show what is expected, by what is told while the server runs.
 pub async fn wait_for_devices(server: &Server, trace: &Trace) {
     let following = Mutex::new(Following::default());
-    wait_while_moving(STILL, &format!("the devices of {}", trace.conversation_id), || async {
+    wait_while_moving(&format!("the devices of {}", trace.conversation_id), || async {
         check_devices(following.lock().await.catch_up(server).await, trace)
     })
     .await;

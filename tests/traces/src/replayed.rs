@@ -8,7 +8,6 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use readmark_test_harness::{Options, Server, wait_while_moving};
-use std::time::Duration;
 
 /// What readers say, which is what a replay repairs.
 const TOPICS: [&str; 2] = ["acks", "marks"];
@@ -18,8 +17,6 @@ const SLICES: usize = 8;
 const TWICE: f64 = 0.25;
 /// More than any machine takes.
 const RATE: &str = "1000000";
-/// How long nothing may change while a whole topic is being handled again, on a busy machine.
-const STILL: Duration = Duration::from_secs(120);
 
 /// Plays, delivers everything again, once and in shuffled slices, and checks after each that no answer has changed.
 pub async fn exact_after_replays(options: Options) {
@@ -89,7 +86,7 @@ async fn slices(server: &Server) -> Vec<(&'static str, u64, u64)> {
 /// Waits until the roles have handled all that is there, also what they hand on to each other.
 async fn handled(server: &Server) {
     for _ in 0..2 {
-        wait_while_moving(STILL, "the roles to have handled everything", || async {
+        wait_while_moving("the roles to have handled everything", || async {
             let lag = server.operate(&["inspect", "lag", "--format", "json"]).await.expect(0).json();
             if lag["lag"] == 0 { Ok(()) } else { Err(format!("lag {}", lag["lag"])) }
         })

@@ -34,7 +34,7 @@ const FROZEN_FOR: Duration = Duration::from_secs(20);
 /// Traffic before the first failure and after the last.
 const MARGIN: Duration = Duration::from_secs(4);
 /// A part that is away is noticed within this time.
-const NOTICED_WITHIN: Duration = Duration::from_secs(30);
+const NOTICED_WITHIN: Duration = Duration::from_secs(60);
 
 /// The server, what it is sent, and what shows that all partitions move.
 struct Stage {

@@ -3,22 +3,18 @@
 use super::Life;
 use crate::device::{Device, Row};
 use readmark_test_harness::oracle::Oracle;
-use readmark_test_harness::{metrics, wait_until};
+use readmark_test_harness::{metrics, wait_while_moving};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// What was accepted is handled within this time: it is the machine that says how long ten thousand facts take.
-const HANDLED_WITHIN: Duration = Duration::from_secs(300);
-/// Then all is told within this time: a device whose state was lost notices that within 30 s, and the rest is a second.
-const TOLD_WITHIN: Duration = Duration::from_secs(90);
 /// Differences shown.
 const SHOWN: usize = 8;
 
 /// Waits until nothing is left to be done and every device shows what follows from the facts; says how long that took.
 pub async fn at_rest(life: &Life) -> Duration {
     let began = Instant::now();
-    wait_until(HANDLED_WITHIN, "all records to be handled", || is_handled(life)).await;
-    wait_until(TOLD_WITHIN, "the devices to show what follows from the facts", || async {
+    wait_while_moving("all records to be handled", || is_handled(life)).await;
+    wait_while_moving("the devices to show what follows from the facts", || async {
         life.world.assert_no_faults();
         is_handled(life).await?;
         let oracle = life.world.oracle();
