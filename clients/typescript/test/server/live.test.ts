@@ -22,6 +22,8 @@ test("what is read on one device goes out on the other, which is told that it wa
     const [phone, pc] = [device(server, "2", "phone"), device(server, "2", "pc")];
     await Promise.all([phone.is("live"), pc.is("live")]);
     await pc.sees("l1", { unread: 9 });
+    // Two when the connection took so long that the picture was asked for by HTTP.
+    const { snapshots } = phone.client.counters;
     phone.client.markRead("l1", 9);
     await pc.sees("l1", { unread: 0, readSeq: "9" });
     await until(
@@ -36,7 +38,7 @@ test("what is read on one device goes out on the other, which is told that it wa
         ["9", "phone", false, 0],
       ],
     );
-    assert.equal(phone.client.counters.snapshots, 1);
+    assert.equal(phone.client.counters.snapshots, snapshots, "the read came as an entry");
   });
 });
 
