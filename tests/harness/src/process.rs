@@ -150,9 +150,15 @@ impl Process {
         .await
     }
 
-    /// Waits until it is ready, again after a failure.
+    /// Waits until it is ready, again after a failure, which must not have ended it.
     pub async fn ready(&self) {
-        wait_until(READY_WITHIN, &format!("{} to be ready", self.name()), || self.check_ready()).await;
+        wait_until(READY_WITHIN, &format!("{} to be ready", self.name()), || async {
+            if let Some(status) = self.poll_exit() {
+                panic!("{} ended with {status} instead of getting ready again", self.name());
+            }
+            self.check_ready().await
+        })
+        .await;
     }
 
     fn spawn(&self) {

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use readmark_hot::conformance::{self, Group, Loss, Subject};
 use readmark_hot::redis::{RedisHot, RedisOptions};
 use readmark_hot::{Held, HotState, Wakeup};
-use readmark_test_services::redis::Server;
+use readmark_test_services::redis::{Server, WRITES_DOWN};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -22,17 +22,8 @@ impl Cluster {
     async fn start() -> Self {
         let mut nodes = Vec::new();
         for _ in 0..3 {
-            let options = [
-                "--cluster-enabled",
-                "yes",
-                "--cluster-node-timeout",
-                "3000",
-                "--appendonly",
-                "yes",
-                "--appendfsync",
-                "always",
-            ];
-            nodes.push(Server::start_with(&options).await);
+            let clustered = ["--cluster-enabled", "yes", "--cluster-node-timeout", "3000"];
+            nodes.push(Server::start_with(&[clustered, WRITES_DOWN].concat()).await);
         }
         for (n, node) in (0..).zip(&nodes) {
             let (first, last) = (n * SLOTS / 3, (n + 1) * SLOTS / 3 - 1);

@@ -4,7 +4,8 @@
 pub mod traffic;
 
 use readmark_events::Topic;
-use readmark_log::kafka::{KafkaLogOptions, TopicPlan, create_topics, delete_topics};
+use readmark_log::kafka::{KafkaLog, KafkaLogOptions, TopicPlan, create_topics, delete_topics};
+use readmark_log::{EventLog, LogError, TopicPartition};
 use readmark_test_services::Services;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -188,6 +189,20 @@ pub async fn create_replicated(options: &KafkaLogOptions, partitions: u32, repli
         // A broker that was just started, on a busy machine, answers, but may not be done in time.
         assert!(error.is_retryable() && started.elapsed() < DEADLINE, "the topics are made: {error}");
     }
+    while let Err(error) = ask_about_all(options, partitions).await {
+        // Made, and for a moment led by nobody that knows of it.
+        assert!(error.is_retryable() && started.elapsed() < DEADLINE, "the topics answer: {error}");
+    }
+}
+
+async fn ask_about_all(options: &KafkaLogOptions, partitions: u32) -> Result<(), LogError> {
+    let log = KafkaLog::open(options.clone()).await?;
+    for topic in Topic::ALL {
+        for partition in 0..partitions {
+            log.end_offset(TopicPartition { topic, partition }).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Removes them, from within a drop.

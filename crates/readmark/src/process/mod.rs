@@ -123,7 +123,10 @@ async fn until_stopped(
         // With no consuming role there is none that could end.
         Some(ended) = running.tasks.join_next() => Some(ended),
     };
-    if early.is_some() {
+    let early = early.and_then(failure_of);
+    if let Some(failure) = &early {
+        // At once: to end in good order takes its time, and what is asked meanwhile is refused.
+        tracing::error!("{failure}; the process ends");
         stop_serving.cancel();
         (&mut serving).await;
     }
@@ -151,8 +154,8 @@ fn timed(hot: Arc<dyn HotState>, registry: &Registry) -> Result<Arc<dyn HotState
 type Joined = Result<Ended, JoinError>;
 
 /// Waits for the roles to end; the first failure is the command's.
-async fn drain(mut running: RunningRoles, early: Option<Joined>) -> Result<(), Failure> {
-    let mut failure = early.and_then(failure_of);
+async fn drain(mut running: RunningRoles, early: Option<Failure>) -> Result<(), Failure> {
+    let mut failure = early;
     let rest = async {
         while let Some(joined) = running.tasks.join_next().await {
             failure = failure.take().or_else(|| failure_of(joined));

@@ -1,9 +1,10 @@
 //! What is shown at rest is what follows from the facts.
 
 use super::Life;
-use crate::device::{Device, Row};
+use crate::device::{Device, Place, Row};
 use readmark_test_harness::oracle::Oracle;
 use readmark_test_harness::{metrics, wait_while_moving};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ pub async fn at_rest(life: &Life) -> Duration {
     wait_while_moving("the devices to show what follows from the facts", || async {
         life.world.assert_no_faults();
         is_handled(life).await?;
-        let oracle = life.world.oracle();
+        let oracle = life.world.oracle().clone();
         let mut wrong: Vec<String> = life
             .phones
             .iter()
@@ -31,11 +32,31 @@ pub async fn at_rest(life: &Life) -> Duration {
             let of_client = shows(&oracle, client.uid, &rows, totals).into_iter();
             wrong.extend(of_client.map(|wrong| format!("client of {}: {wrong}", client.uid)));
         }
+        if wrong.is_empty() {
+            return Ok(());
+        }
         let shown = wrong.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join("\n");
-        if wrong.is_empty() { Ok(()) } else { Err(format!("{} differences:\n{shown}", wrong.len())) }
+        let answered = wrong_answer(life, &oracle).await;
+        Err(format!("{} differences:\n{shown}{answered}", wrong.len()))
     })
     .await;
     began.elapsed()
+}
+
+/// What the server answers about the first message whose tally a device shows wrong.
+async fn wrong_answer(life: &Life, oracle: &Oracle) -> String {
+    let wrong = life.phones.iter().find_map(|phone| {
+        let device = phone.device();
+        let place = wrong_tallies(oracle, phone.uid, &device).next()?.0;
+        Some((place, phone.uid, phone.endpoint.clone()))
+    });
+    let Some(((id, seq), uid, endpoint)) = wrong else { return String::new() };
+    let body = json!({"messages": [{"conversation_id": id, "seq": seq.to_string()}]});
+    let caller = life.world.server.as_user(uid, &endpoint);
+    match caller.try_send("POST", "/v1/receipts/query", &body).await {
+        Ok(answer) => format!("\nuser {uid} is answered {answer}"),
+        Err(error) => format!("\nuser {uid} is not answered: {error}"),
+    }
 }
 
 async fn is_handled(life: &Life) -> Result<(), String> {
@@ -45,20 +66,27 @@ async fn is_handled(life: &Life) -> Result<(), String> {
 
 fn wrong(oracle: &Oracle, uid: u64, device: &Device) -> Vec<String> {
     let mut wrong = shows(oracle, uid, &device.rows, device.totals);
-    for (id, seq) in oracle.sent_by(uid) {
-        // Without receipts, or without being there, nobody sees them; of a recall the IM tells its devices itself.
-        let is_shown = oracle.present(id).any(|present| present == uid) && !oracle.is_off(id);
-        if !is_shown || oracle.is_recalled(id, seq) {
-            continue;
-        }
-        let counts = oracle.counts(id, seq);
-        match device.tallies.get(&(id.to_owned(), seq)) {
-            Some(shown) if (shown.read, shown.total) == (counts.read, counts.total) => {}
-            None if counts.read == 0 => {}
-            shown => wrong.push(format!("{id}/{seq} shows {shown:?}, must be {counts:?}")),
-        }
-    }
+    wrong.extend(wrong_tallies(oracle, uid, device).map(|(_, what)| what));
     wrong
+}
+
+/// Messages of which another tally is shown than follows from the facts, and what.
+fn wrong_tallies(oracle: &Oracle, uid: u64, device: &Device) -> impl Iterator<Item = (Place, String)> {
+    // Without receipts, or without being there, nobody sees them; of a recall the IM tells its devices itself.
+    let is_shown = move |id: &str| oracle.present(id).any(|present| present == uid) && !oracle.is_off(id);
+    let shown = oracle.sent_by(uid).filter(move |(id, seq)| is_shown(id) && !oracle.is_recalled(id, *seq));
+    shown.filter_map(move |(id, seq)| {
+        let place = (id.to_owned(), seq);
+        let counts = oracle.counts(id, seq);
+        match device.tallies.get(&place) {
+            Some(shown) if (shown.read, shown.total) == (counts.read, counts.total) => None,
+            None if counts.read == 0 => None,
+            shown => {
+                let what = format!("{id}/{seq} shows {shown:?}, must be {counts:?}");
+                Some((place, what))
+            }
+        }
+    })
 }
 
 /// How a picture of a user's unread differs from what follows from the facts.

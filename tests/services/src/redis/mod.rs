@@ -4,4 +4,4 @@ mod proxy;
 mod server;
 
 pub use proxy::Proxy;
-pub use server::{Server, free_port};
+pub use server::{Server, WRITES_DOWN, free_port};

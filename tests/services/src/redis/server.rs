@@ -44,10 +44,14 @@ fn spawn(port: u16, directory: &Path, options: &[String]) -> Child {
         .expect("these tests need redis-server (on Debian: apt-get install redis-server)")
 }
 
+/// Everything is written down before it is answered. What a killed process has handed to the system is there: nothing
+/// need wait for the disk.
+pub const WRITES_DOWN: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "no"];
+
 impl Server {
-    /// Starts one that writes everything down before it answers.
+    /// Starts one that [writes everything down](WRITES_DOWN).
     pub async fn start() -> Self {
-        Self::start_with(&["--appendonly", "yes", "--appendfsync", "always"]).await
+        Self::start_with(&WRITES_DOWN).await
     }
 
     /// Starts one with these arguments; it writes nothing down unless they say so.
