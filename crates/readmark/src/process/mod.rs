@@ -29,9 +29,9 @@ use tokio_util::sync::CancellationToken;
 /// repeated at the next start.
 const ROLES_DRAIN_LIMIT: Duration = Duration::from_secs(10);
 
-/// How long threads may take that wait for servers or for a disk, when a signal came before the parts were open.
-/// Nothing was begun that a kill would harm.
-const OPENING_THREADS_LIMIT: Duration = Duration::from_secs(2);
+/// How long threads may take in the end that wait for servers or for a disk. What they were asked for nobody waits for
+/// any more, and a process that stays without serving is worse than one that is killed, which is always safe.
+const THREADS_LIMIT: Duration = Duration::from_secs(2);
 
 /// Runs until a signal asks to stop, or a role can't go on.
 pub(crate) fn run(config: &Config, chosen: &RoleSet, with_demo: bool) -> Result<Exit, Failure> {
@@ -48,15 +48,17 @@ pub(crate) fn run(config: &Config, chosen: &RoleSet, with_demo: bool) -> Result<
             opened = Opened::open(config, chosen) => opened.map(Some),
             () = signals.asked() => Ok(None),
         }
-    })?;
-    match opened {
-        Some(opened) => runtime.block_on(until_stopped(config, chosen, with_demo, opened, signals)),
-        None => {
-            runtime.shutdown_timeout(OPENING_THREADS_LIMIT);
+    });
+    let ended = match opened {
+        Ok(Some(opened)) => runtime.block_on(until_stopped(config, chosen, with_demo, opened, signals)),
+        Ok(None) => {
             tracing::info!("readmark has stopped: it was asked to while it started");
             Ok(Exit::Done)
         }
-    }
+        Err(failure) => Err(failure),
+    };
+    runtime.shutdown_timeout(THREADS_LIMIT);
+    ended
 }
 
 /// What a process holds before it does anything.
