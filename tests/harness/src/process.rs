@@ -128,9 +128,7 @@ impl Process {
 
     /// Starts it (again) and waits until it is ready.
     pub async fn restart(&self) {
-        if let Start::Ended(status) = self.try_start().await {
-            panic!("{} ended with {status} instead of getting ready", self.name());
-        }
+        self.expect_ready(self.try_start().await);
     }
 
     /// Starts it and waits until it is ready or has ended.
@@ -140,8 +138,16 @@ impl Process {
             let _ = std::fs::remove_file(file);
         }
         self.spawn();
-        let ready = format!("{} to be ready", self.name());
-        wait_until(READY_WITHIN, &ready, || async {
+        self.ready_or_ended().await
+    }
+
+    /// Waits until it is ready, again after a failure, which must not have ended it.
+    pub async fn ready(&self) {
+        self.expect_ready(self.ready_or_ended().await);
+    }
+
+    async fn ready_or_ended(&self) -> Start {
+        wait_until(READY_WITHIN, &format!("{} to be ready", self.name()), || async {
             match self.poll_exit() {
                 Some(status) => Ok(Start::Ended(status)),
                 None => self.check_ready().await.map(|()| Start::Ready),
@@ -150,15 +156,10 @@ impl Process {
         .await
     }
 
-    /// Waits until it is ready, again after a failure, which must not have ended it.
-    pub async fn ready(&self) {
-        wait_until(READY_WITHIN, &format!("{} to be ready", self.name()), || async {
-            if let Some(status) = self.poll_exit() {
-                panic!("{} ended with {status} instead of getting ready again", self.name());
-            }
-            self.check_ready().await
-        })
-        .await;
+    fn expect_ready(&self, start: Start) {
+        if let Start::Ended(status) = start {
+            panic!("{} ended with {status} instead of getting ready", self.name());
+        }
     }
 
     fn spawn(&self) {

@@ -125,10 +125,13 @@ async fn until_stopped(
         // With no consuming role there is none that could end.
         Some(ended) = running.tasks.join_next() => Some(ended),
     };
-    let early = early.and_then(failure_of);
-    if let Some(failure) = &early {
-        // At once: to end in good order takes its time, and what is asked meanwhile is refused.
-        tracing::error!("{failure}; the process ends");
+    let mut failure = None;
+    if let Some(ended) = early {
+        failure = failure_of(ended);
+        if let Some(failure) = &failure {
+            // At once: to end in good order takes its time, and what is asked meanwhile is refused.
+            tracing::error!("{failure}; the process ends");
+        }
         stop_serving.cancel();
         (&mut serving).await;
     }
@@ -136,7 +139,7 @@ async fn until_stopped(
         live.closed(Duration::from_millis(config.http.drain_ms)).await;
     }
     stop_roles.cancel();
-    let ended = drain(running, early).await;
+    let ended = drain(running, failure).await;
     if let Some(socket) = socket {
         socket.ended().await;
     }
@@ -156,8 +159,7 @@ fn timed(hot: Arc<dyn HotState>, registry: &Registry) -> Result<Arc<dyn HotState
 type Joined = Result<Ended, JoinError>;
 
 /// Waits for the roles to end; the first failure is the command's.
-async fn drain(mut running: RunningRoles, early: Option<Failure>) -> Result<(), Failure> {
-    let mut failure = early;
+async fn drain(mut running: RunningRoles, mut failure: Option<Failure>) -> Result<(), Failure> {
     let rest = async {
         while let Some(joined) = running.tasks.join_next().await {
             failure = failure.take().or_else(|| failure_of(joined));
