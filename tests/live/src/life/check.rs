@@ -2,6 +2,7 @@
 
 use super::Life;
 use crate::device::{Device, Place, Row};
+use crate::phone::Phone;
 use readmark_test_harness::oracle::Oracle;
 use readmark_test_harness::{metrics, wait_while_moving};
 use serde_json::json;
@@ -18,44 +19,48 @@ pub async fn at_rest(life: &Life) -> Duration {
     wait_while_moving("the devices to show what follows from the facts", || async {
         life.world.assert_no_faults();
         is_handled(life).await?;
-        let oracle = life.world.oracle().clone();
-        let mut wrong: Vec<String> = life
-            .phones
-            .iter()
-            .flat_map(|phone| {
-                let of = |wrong| format!("{} of {}: {wrong}", phone.endpoint, phone.uid);
-                wrong(&oracle, phone.uid, &phone.device()).into_iter().map(of).collect::<Vec<_>>()
-            })
-            .collect();
-        for client in &life.clients {
-            let (rows, totals) = client.shown();
-            let of_client = shows(&oracle, client.uid, &rows, totals).into_iter();
-            wrong.extend(of_client.map(|wrong| format!("client of {}: {wrong}", client.uid)));
-        }
+        let wrong = all_wrong(life);
         if wrong.is_empty() {
             return Ok(());
         }
         let shown = wrong.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join("\n");
-        let answered = wrong_answer(life, &oracle).await;
+        let answered = wrong_answer(life).await;
         Err(format!("{} differences:\n{shown}{answered}", wrong.len()))
     })
     .await;
     began.elapsed()
 }
 
+/// What devices and clients show wrong.
+fn all_wrong(life: &Life) -> Vec<String> {
+    let oracle = life.world.oracle();
+    let mut all: Vec<String> = life
+        .phones
+        .iter()
+        .flat_map(|phone| {
+            let of = |wrong| format!("{} of {}: {wrong}", phone.endpoint, phone.uid);
+            wrong(&oracle, phone.uid, &phone.device()).into_iter().map(of).collect::<Vec<_>>()
+        })
+        .collect();
+    for client in &life.clients {
+        let (rows, totals) = client.shown();
+        let of_client = shows(&oracle, client.uid, &rows, totals).into_iter();
+        all.extend(of_client.map(|wrong| format!("client of {}: {wrong}", client.uid)));
+    }
+    all
+}
+
 /// What the server answers about the first message whose tally a device shows wrong.
-async fn wrong_answer(life: &Life, oracle: &Oracle) -> String {
-    let wrong = life.phones.iter().find_map(|phone| {
-        let device = phone.device();
-        let place = wrong_tallies(oracle, phone.uid, &device).next()?.0;
-        Some((place, phone.uid, phone.endpoint.clone()))
-    });
-    let Some(((id, seq), uid, endpoint)) = wrong else { return String::new() };
+async fn wrong_answer(life: &Life) -> String {
+    let wrong = |phone: &Phone| {
+        let (place, _) = wrong_tallies(&life.world.oracle(), phone.uid, &phone.device()).next()?;
+        Some((place, life.world.server.as_user(phone.uid, &phone.endpoint)))
+    };
+    let Some(((id, seq), sender)) = life.phones.iter().find_map(wrong) else { return String::new() };
     let body = json!({"messages": [{"conversation_id": id, "seq": seq.to_string()}]});
-    let caller = life.world.server.as_user(uid, &endpoint);
-    match caller.try_send("POST", "/v1/receipts/query", &body).await {
-        Ok(answer) => format!("\nuser {uid} is answered {answer}"),
-        Err(error) => format!("\nuser {uid} is not answered: {error}"),
+    match sender.try_send("POST", "/v1/receipts/query", &body).await {
+        Ok(answer) => format!("\nits sender is answered {answer}"),
+        Err(error) => format!("\nits sender is not answered: {error}"),
     }
 }
 
